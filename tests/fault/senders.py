@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
 
 from tests.support.served import Server, open_group
 from tests.support.sysmon import Host, Process
+from tests.support.threads import at_work
 
 RECORDS_PER_BATCH = 40
 PAUSE_S = 0.05
@@ -93,10 +95,9 @@ def lasting_token(server: Server) -> str:
 def sending(senders: list[Sender], server: Server) -> Iterator[None]:
     """All senders at work, each in its thread, until the block ends or the server does. The
     block begins once each has been answered."""
-    stop = threading.Event()
     answered = threading.Barrier(len(senders) + 1)
 
-    def work(sender: Sender) -> None:
+    def work(sender: Sender, stop: threading.Event) -> None:
         with server.sender() as client:
             while not _was_answered(sender, client) and not stop.is_set():
                 stop.wait(PAUSE_S)
@@ -107,16 +108,9 @@ def sending(senders: list[Sender], server: Server) -> Iterator[None]:
                 except httpx.HTTPError:
                     stop.wait(PAUSE_S)
 
-    threads = [threading.Thread(target=work, args=(sender,)) for sender in senders]
-    for thread in threads:
-        thread.start()
-    try:
+    with at_work(partial(work, sender) for sender in senders):
         answered.wait(FIRST_ANSWER_S)
         yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
 
 
 def _was_answered(sender: Sender, client: httpx.Client) -> bool:

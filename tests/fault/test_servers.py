@@ -6,8 +6,9 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ from tests.fault.rounds import is_long, rounds, seeded
 from tests.fault.senders import Sender, check_stored_once
 from tests.support.served import Server, wait_for
 from tests.support.server_cluster import LEASE_S, Member, ServerCluster, server_cluster
+from tests.support.threads import at_work
 from vedette.state.sensors.host_registry import all_sensors
 
 SERVERS = 2
@@ -119,12 +121,10 @@ SHORT = FAULTS[:-1]
 """`stop` has a test among the flows."""
 
 
-@contextmanager
-def load(senders: list[Sender], cluster: ServerCluster, token: str) -> Iterator[None]:
+def load(senders: list[Sender], cluster: ServerCluster, token: str) -> AbstractContextManager[None]:
     """All senders at work, each with whichever server answers, until the block ends."""
-    ends = threading.Event()
 
-    def work(sender: Sender, dice: random.Random) -> None:
+    def work(sender: Sender, dice: random.Random, ends: threading.Event) -> None:
         while not ends.is_set():
             server = dice.choice(cluster.members).server
             assert server is not None
@@ -142,18 +142,9 @@ def load(senders: list[Sender], cluster: ServerCluster, token: str) -> Iterator[
             except (httpx.HTTPError, OSError):
                 ends.wait(PAUSE_S)
 
-    threads = [
-        threading.Thread(target=work, args=(sender, random.Random(number)))
-        for number, sender in enumerate(senders)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        ends.set()
-        for thread in threads:
-            thread.join()
+    return at_work(
+        partial(work, sender, random.Random(number)) for number, sender in enumerate(senders)
+    )
 
 
 def client_of(server: Server, token: str, patience_s: float) -> httpx.Client:

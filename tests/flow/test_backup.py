@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.support.commands import Ended, vedette
 from tests.support.object_store import KEY, SECRET, make_bucket, object_store
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import Host
+from tests.support.threads import at_work
 
 TERMS = (
     *("process_name:cmd.exe", "cmdline:whoami", "-process_name:cmd.exe", "username:*"),
@@ -80,25 +81,17 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@contextmanager
-def loaded(server: Server) -> Iterator[None]:
+def loaded(server: Server) -> AbstractContextManager[None]:
     """A sender that goes on all the while, of other hosts."""
-    stopping = threading.Event()
 
-    def send_on() -> None:
+    def send_on(ends: threading.Event) -> None:
         number = 0
         with server.sender() as client:
-            while not stopping.is_set():
+            while not ends.is_set():
                 number += 1
                 send(client, records_of(Host(f"load-{number}", int(time.time()) - 60), 50))
 
-    thread = threading.Thread(target=send_on)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        thread.join()
+    return at_work([send_on])
 
 
 def answers(client: httpx.Client) -> list[tuple[str, int, bytes]]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.sensor import PlayedSensor, enrol, secret_of
 from tests.support.served import Server
+from tests.support.threads import at_work
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -29,17 +30,13 @@ def played(server: Server) -> Iterator[PlayedSensor]:
 @pytest.fixture
 def checking_in(played: PlayedSensor) -> Iterator[PlayedSensor]:
     """The sensor's own loop, as it runs on a host, faster."""
-    stopping = threading.Event()
 
-    def loop() -> None:
-        while not stopping.wait(CHECKIN_S):
+    def loop(ends: threading.Event) -> None:
+        while not ends.wait(CHECKIN_S):
             played.obey()
 
-    thread = threading.Thread(target=loop)
-    thread.start()
-    yield played
-    stopping.set()
-    thread.join()
+    with at_work([loop]):
+        yield played
 
 
 def sensor(cb: Any, played: PlayedSensor) -> Any:

@@ -4,8 +4,9 @@ later, records of other hosts go on, and nothing is lost or doubled."""
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from tests.fault.senders import Sender
 from tests.fault.test_servers import client_of, stored_files
 from tests.support.served import Server, wait_for
 from tests.support.server_cluster import ServerCluster, server_cluster
+from tests.support.threads import at_work
 from vedette.model.ids import slot_of
 from vedette.state.sensors.host_registry import all_sensors
 from vedette.state.servers import server_list, slots
@@ -51,26 +53,18 @@ class Told:
             self.without_time += 1
 
 
-@contextmanager
-def at_work(senders: list[Sender], server: Server, token: str, told: Told) -> Iterator[None]:
-    """Each sender in a thread of its own, until the block ends."""
-    ends = threading.Event()
+def sending(
+    senders: list[Sender], server: Server, token: str, told: Told
+) -> AbstractContextManager[None]:
+    """All senders at work, until the block ends."""
 
-    def work(sender: Sender) -> None:
+    def work(sender: Sender, ends: threading.Event) -> None:
         with client_of(server, token, PATIENCE_S) as client:
             client.event_hooks = {"response": [told.hear]}
             while not ends.wait(PAUSE_S):
                 sender.deliver(client)
 
-    threads = [threading.Thread(target=work, args=(sender,)) for sender in senders]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        ends.set()
-        for thread in threads:
-            thread.join()
+    return at_work(partial(work, sender) for sender in senders)
 
 
 def by_owner(cluster: ServerCluster, senders: list[Sender]) -> tuple[list[Sender], list[Sender]]:
@@ -99,9 +93,9 @@ def test_who_sends_to_a_full_server_comes_again_and_nothing_is_lost_or_doubled(
     told, own_told = Told(), Told()
     cluster.members[1].links["store"].part()
     try:
-        with at_work(others, server, token, told):
+        with sending(others, server, token, told):
             assert wait_for(lambda: told.statuses[429] > 0, True, 30), told
-            with at_work(own[:1], server, token, own_told):
+            with sending(own[:1], server, token, own_told):
                 before = own[0].batch
                 assert wait_for(lambda: own[0].batch >= before + 3, True, 30), own_told
             waiting = [one.batch for one in others]

@@ -41,6 +41,8 @@ KNOWN_SHARE: Final = 0.6
 KEPT: Final = 40
 """Ids of each kind that are remembered."""
 
+FORBIDDEN: Final = 403
+
 ANSWER_S: Final = 60.0
 
 BATCH_EACH: Final = 5
@@ -67,6 +69,8 @@ class Found:
     """What the answers were, and what was wrong with them."""
 
     statuses: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    refused: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """By operation, how many answers were 403."""
     reached: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
     wrong: dict[tuple[str, str, int], str] = field(default_factory=dict)
@@ -237,6 +241,8 @@ class Sending:
         status = answer.status_code
         with self._lock:
             self.found.statuses[status] += 1
+            if status == FORBIDDEN:
+                self.found.refused[operation.label] += 1
             if status < 400:
                 self.found.reached.add(operation.label)
         self._callers.answered({name: values[0] for name, values in answer.headers.items()})
