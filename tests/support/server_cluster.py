@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,12 +102,14 @@ class ServerCluster:
 
 
 @contextmanager
-def server_cluster(folder: Path, count: int, *settings: str) -> Iterator[ServerCluster]:
+def server_cluster(
+    folder: Path, count: int, *settings: str, front_flags: Sequence[str] = ()
+) -> Iterator[ServerCluster]:
     """The engines run, the servers do not yet. All end with the block. Each server reaches the
     engines, and is reached by the others, through proxies of its own."""
     with ExitStack() as closing:
         postgres = closing.enter_context(postgres_server(on_loopback=True))
-        front = closing.enter_context(clickhouse_front(folder / "clickhouse"))
+        front = closing.enter_context(clickhouse_front(folder / "clickhouse", *front_flags))
         members = []
         for number in range(count):
             data = folder / f"server-{number}"

@@ -20,6 +20,7 @@ from vedette.limits import (
     INDICATOR_ROUND_S,
     PARTITIONS_FOLLOWED_S,
     REQUEST_COUNTS_S,
+    SHARDS_FOLLOWED_S,
     WATCHLIST_ROUND_S,
 )
 from vedette.notify.audit_head import send_audit_head
@@ -72,6 +73,12 @@ class WritePathContext:
     telemetry: Engine
 
 
+def follow_shards(here: WritePathContext) -> None:
+    """In a cluster."""
+    if here.path.shards is not None:
+        here.path.shards.reload()
+
+
 WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     BackgroundJob(
         "sensors", 5, False, "write last seen, address and type of sensors",
@@ -122,6 +129,10 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
         "partitions of others", PARTITIONS_FOLLOWED_S, False,
         "go along with partitions that other servers changed",
         lambda here: here.path.partitions.follow(),
+    ),
+    BackgroundJob(
+        "shards", SHARDS_FOLLOWED_S, False, "go along with sensors that move to other shards",
+        follow_shards, "shards",
     ),
     BackgroundJob(
         "suffix index", 600, True, "build the suffix index of data that no longer changes",

@@ -30,6 +30,7 @@ from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.servers.cluster import Cluster
 from vedette.servers.joining import join_cluster, only_one_opens, open_cluster
+from vedette.servers.shard_reload import ShardReloader
 from vedette.servers.shared_numbers import SharedNumbers
 from vedette.settings import Settings
 from vedette.state.clock.guard import ClockGuard
@@ -43,6 +44,7 @@ from vedette.state.start import migrate
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.open import connect_engine, open_engine
+from vedette.store.engine.shard_routing import ShardRouter
 from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
@@ -55,6 +57,8 @@ class Engines:
 
     telemetry: Engine
     state: Database
+    router: ShardRouter | None = None
+    """Of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class WritePath:
     rules: RuleReloader
     clock_guard: ClockGuard
     clock_watch: ClockWatch
+    shards: ShardReloader | None = None
+    """Of a server among others."""
     cluster: Cluster | None = None
     """This server among others; None for the only one."""
 
@@ -94,16 +100,17 @@ def open_engines(
     closing.callback(state.close)
     if not telemetry.capabilities.cluster:
         _prepare(telemetry)
+        apply_corrections(telemetry)
         migrate(state)
         check_store(telemetry, state, clock, accepted_by=accepted_by)
         return Engines(telemetry, state)
     migrate(state)
     with only_one_opens(state):
-        join_cluster(telemetry, state)
+        router = join_cluster(telemetry, state)
         with state.exclusive(PARTITION_CHANGES):
-            _prepare(telemetry)
+            _prepare(telemetry)  # corrections are for the job: other servers may move sensors
         check_store(telemetry, state, clock, accepted_by=accepted_by)
-    return Engines(telemetry, state)
+    return Engines(telemetry, state, router)
 
 
 def start_write_path(
@@ -159,10 +166,15 @@ def start_write_path(
     closing.callback(lambda: sensors.flush(clock.now_us()))
     ingest_queue.start()
     closing.callback(ingest_queue.close)
+    shards = None
     if cluster is not None:
+        assert engines.router is not None
+        shards = ShardReloader(engines.state, engines.router)
+        shards.reload()
         cluster.membership.start(processor, ingest_queue, rules.reload)
     return WritePath(
-        metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch, cluster
+        *(metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch),
+        *(shards, cluster),
     )
 
 
@@ -185,7 +197,6 @@ def _prepare(engine: Engine) -> None:
     check_tables(engine)
     create_tables(engine)
     recover(engine)
-    apply_corrections(engine)
 
 
 def _metrics() -> CollectorRegistry:

@@ -19,7 +19,7 @@ import orjson
 from vedette.errors import ConflictError, StartError
 from vedette.limits import MIGRATION_UNIT_ROWS
 from vedette.model.host import ShardMap
-from vedette.store.engine.client import ClickHouseEngine, Engine
+from vedette.store.engine.client import ClickHouseEngine, Engine, Settings
 from vedette.store.integrity.identity import read_store_id, write_store_id
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.schema.table import Table
@@ -66,11 +66,13 @@ class Fingerprint:
     checksum: int
 
 
-def fingerprint(engine: Engine, table: Table, where: str = "1") -> Fingerprint:
+def fingerprint(
+    engine: Engine, table: Table, where: str = "1", settings: Settings | None = None
+) -> Fingerprint:
     found = engine.query(
         f"SELECT count(), sum(checksum) FROM (SELECT {_checksum(table)} AS checksum "
         f"FROM {_read(table)} WHERE {where})",
-        settings={"max_memory_usage": 0},
+        settings={"max_memory_usage": 0, **(settings or {})},
     ).rows[0]
     return Fingerprint(int(found[0]), int(found[1]))
 
@@ -150,8 +152,7 @@ def _move_unit(
             f"table {unit.table} of the cluster has {theirs.rows} rows where this store has "
             f"{ours.rows} ({unit.where[:200]}): was a server started on it?"
         )
-    columns = ", ".join(f"`{name}`" for name in stored_columns(table))
-    rows = source.read_arrow(f"SELECT {columns} FROM {_read(table)} WHERE {unit.where}")
+    rows = source.read_arrow(f"SELECT {read_columns(table)} WHERE {unit.where}")
     target.insert_arrow(unit.table, rows, token=f"{store_id}-{unit.where}")
     found = fingerprint(target, table, unit.where)
     if found != ours:
@@ -199,6 +200,11 @@ def _partition(table: Table, place: int) -> int | None:
 
 def _read(table: Table) -> str:
     return table.name if table.family == "MergeTree" else f"{table.name} FINAL"
+
+
+def read_columns(table: Table) -> str:
+    """What follows SELECT to read whole rows, up to WHERE."""
+    return f"{', '.join(f'`{name}`' for name in stored_columns(table))} FROM {_read(table)}"
 
 
 def stored_columns(table: Table) -> dict[str, str]:

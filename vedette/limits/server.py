@@ -125,6 +125,21 @@ SERVER_BEATS_A_LEASE = 5
 SERVER_SHARING_S = 0.5
 """Between two looks at what servers should give up or take."""
 
+SHARDS_FOLLOWED_S = 1
+"""Between two looks at which sensors move to other shards: records of them wait as long."""
+
+MOVE_WAIT_S = 600
+"""How long `vedette cluster move` waits for all servers at each step: the longest reads."""
+
+MOVE_ALONE_WAIT_S = 5
+"""How long `vedette cluster move` waits for another one to end: one that was killed is gone."""
+
+MOVE_POLL_S = 0.2
+"""Between two looks at whether all servers have come along."""
+
+SENSORS_MOVED_AT_ONCE = 16
+"""Sensors whose records wait while they are copied to another shard: seconds, with a gigabyte."""
+
 FORWARD_INGEST_S = 60.0
 """For the answer of the server that has a host: less than shippers wait."""
 

@@ -10,7 +10,7 @@ the Distributed tables (`store/engine/shard_routing.py`).
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 UTC_CLOCK: Final = 1_441
 """The column `host_clock` of a host in UTC: minutes ahead of UTC are added to it, so that what
@@ -112,6 +112,43 @@ class ShardMap:
         """How many shards a cluster has at least."""
         highest = max(max(one.shards) for one in self.ranges)
         return max([highest, *self.moved.values()])
+
+
+MoveStep: TypeAlias = Literal["copy", "swap", "delete"]
+"""What is done next with a sensor that is moved (`state/sensors/shard_moves.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensorMove:
+    """A sensor on its way from shard to shard."""
+
+    sensor_id: int
+    source: int
+    target: int
+    step: MoveStep
+
+
+@dataclass(frozen=True, slots=True)
+class ShardView:
+    """The map, and the sensors that are being moved."""
+
+    known: ShardMap
+    version: int = 0
+    moves: tuple[SensorMove, ...] = ()
+
+    @property
+    def held(self) -> frozenset[int]:
+        """Sensors of which nothing may be stored."""
+        return frozenset(one.sensor_id for one in self.moves if one.step != "delete")
+
+    @property
+    def hidden(self) -> dict[int, list[int]]:
+        """By shard, the sensors whose rows there are not read: each has a copy on another."""
+        found: dict[int, list[int]] = {}
+        for one in self.moves:
+            shard = one.target if one.step == "copy" else one.source
+            found.setdefault(shard, []).append(one.sensor_id)
+        return found
 
 
 def first_map(shard_count: int) -> ShardMap:

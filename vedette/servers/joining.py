@@ -1,5 +1,6 @@
 """Joining: makes this server one of several on a state database."""
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -7,6 +8,7 @@ import vedette
 from vedette.clock import Clock
 from vedette.errors import StartError, UnavailableError
 from vedette.limits import STORE_OPENING_WAIT_S
+from vedette.model.host import ShardView
 from vedette.pipeline.ingest_queue import IngestQueue, Intake
 from vedette.servers.cluster import Cluster
 from vedette.servers.forwarding import Forwarding
@@ -18,7 +20,8 @@ from vedette.settings import Settings
 from vedette.state.db.database import Database
 from vedette.state.db.key_values import load, save_new
 from vedette.state.db.sealing import KEY_FILE, Sealing
-from vedette.state.sensors.sensor_shards import begin_shard_map, load_shard_map
+from vedette.state.sensors.sensor_shards import begin_shard_map
+from vedette.state.sensors.shard_moves import load_view
 from vedette.state.servers.server_list import Introduction
 from vedette.state.start import newest_revision
 from vedette.store.engine.client import ClickHouseEngine
@@ -50,7 +53,7 @@ def only_one_opens(state: Database) -> Iterator[None]:
         yield
 
 
-def join_cluster(telemetry: ClickHouseEngine, state: Database) -> None:
+def join_cluster(telemetry: ClickHouseEngine, state: Database) -> ShardRouter:
     """Checks the rights, and routes rows by the shard map, which is made at the first start.
     Raises StartError."""
     check_rights(telemetry)
@@ -61,7 +64,11 @@ def join_cluster(telemetry: ClickHouseEngine, state: Database) -> None:
             f"the cluster {telemetry.capabilities.cluster!r} has {found} shards, and sensors of "
             f"this server lie on {known.shard_count}: compare remote_servers of its servers"
         )
-    telemetry.route_by(ShardRouter(lambda: load_shard_map(state) or known), SHARDED)
+    # Others wait for a server that is among them to see moves; until then it looks for itself.
+    fresh_s = 0.0 if state.name else math.inf
+    router = ShardRouter(lambda: load_view(state) or ShardView(known), SHARDED, fresh_s)
+    telemetry.route_by(router)
+    return router
 
 
 def open_cluster(

@@ -1,5 +1,5 @@
 """Which slots of hosts a server should take or give up: each of n servers has the same number, or
-one more. Without I/O."""
+one more; slots that are held belong to nobody. Without I/O."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,11 @@ def change_for(own_id: str, servers: Collection[str], slots: Sequence[Slot]) -> 
     order = sorted(servers)
     share, more = divmod(len(slots), len(order))
     target = share + (order.index(own_id) < more)
+    held = tuple(one.slot for one in slots if one.server_id == own_id and one.held)
+    if held:
+        return Change(0, held)
     own = [one.slot for one in slots if one.server_id == own_id]
-    free = sum(not one.server_id for one in slots)
+    free = sum(not one.server_id and not one.held for one in slots)
     if len(own) > target:
         # Spread out: sensors are numbered one after the other, and slots follow their numbers.
         kept = {number * len(own) // target for number in range(target)}

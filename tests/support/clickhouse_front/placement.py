@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tests.support.clickhouse_front.statements import Insert
 from vedette.cluster.probe_table import PROBE
+from vedette.store.engine.client import DATABASE
 from vedette.store.schema.tables import SHARDED
 
 COLUMN: Final = "of_shard"
@@ -54,12 +55,14 @@ def placed_insert(found: Insert, shard: int) -> Insert:
 
 
 def placed_filters(asked: str, database: str) -> str:
-    """`additional_table_filters` that let each shard see its rows, besides those asked for."""
+    """`additional_table_filters` that let each shard see its rows, besides those asked for. A
+    statement may name the database of the servers, or be sent to its own."""
     found = dict(_PAIR.findall(asked))
     for table in (*SHARDED, PROBE.name):
         name = f"{table}_local"
-        also = found.pop(name, "")
-        found[f"{database}.{name}"] = f"({also}) AND {_OWN}" if also else _OWN
+        also = found.pop(name, "") or found.pop(f"{database}.{name}", "")
+        for place in {database, DATABASE}:
+            found[f"{place}.{name}"] = f"({also}) AND {_OWN}" if also else _OWN
     return "{" + ", ".join(f"'{name}': '{one}'" for name, one in found.items()) + "}"
 
 

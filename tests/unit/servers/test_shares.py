@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vedette.servers.shares import change_for
+from vedette.servers.shares import Change, change_for
 from vedette.state.servers.slots import Slot
 
 
@@ -57,3 +57,11 @@ def test_what_a_dead_server_had_is_shared_out() -> None:
 def test_slots_that_are_given_up_are_spread_out() -> None:
     slots = [Slot(n, "a", 0) for n in range(8)]
     assert change_for("a", ["a", "b"], slots).release == (1, 3, 5, 7)
+
+
+def test_a_slot_that_is_held_is_given_up_and_taken_by_nobody() -> None:
+    slots = [Slot(0, "a", 0, held=True), Slot(1, "a", 0), Slot(2, "", 0, held=True)]
+    assert change_for("a", ["a"], slots) == Change(0, (0,))
+    assert change_for("b", ["a", "b"], slots) == Change(0, ())
+    free = [Slot(0, "", 0, held=True), Slot(1, "a", 0), Slot(2, "", 0)]
+    assert change_for("a", ["a"], free) == Change(1, ())

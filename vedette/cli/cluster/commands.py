@@ -13,6 +13,7 @@ from vedette.cli.cluster.engines import (
     migrated_state,
     server_engine,
 )
+from vedette.cli.cluster.sensor_moves import move_sensors
 from vedette.cli.cluster.sizing import plan_cluster, simulate_cluster
 from vedette.cli.cluster.state_migration import migrate_state
 from vedette.cli.doctor import print_findings
@@ -23,7 +24,7 @@ from vedette.cluster import migration, setup
 from vedette.cluster.verify import verify as check_cluster
 from vedette.doctor.finding import SEVERITIES, worst
 from vedette.errors import BadRequestError
-from vedette.model.host import first_map
+from vedette.model.host import ShardView, first_map
 from vedette.servers.joining import join_cluster, only_one_opens
 from vedette.state.sensors.sensor_shards import begin_shard_map, load_shard_map
 from vedette.store.engine.client import ClickHouseEngine
@@ -36,6 +37,7 @@ app = typer.Typer(no_args_is_help=True)
 app.command("migrate-state")(migrate_state)
 app.command("plan")(plan_cluster)
 app.command("simulate")(simulate_cluster)
+app.command("move")(move_sensors)
 
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Print every statement and run none.")
@@ -70,7 +72,7 @@ def init(
     ):
         shards = shard_count(engine)
         known = load_shard_map(state) or first_map(shards)
-        engine.route_by(ShardRouter(lambda: known), SHARDED)
+        engine.route_by(ShardRouter(lambda: ShardView(known), SHARDED))
         statements = setup.init_statements(account, database, engine.capabilities)
         if set_password:
             statements.append(setup.set_password(account, engine.capabilities))

@@ -174,3 +174,13 @@ SENSOR_SHARD = Table(
     Column("sensor_id", BigInteger, primary_key=True, autoincrement=False),
     Column("shard", Integer, nullable=False),
 )
+
+SENSOR_MOVE = Table(
+    "sensor_move",
+    METADATA,
+    # Sensors that are being moved: the journal of `vedette cluster move`.
+    Column("sensor_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("source", Integer, nullable=False),
+    Column("target", Integer, nullable=False),
+    Column("step", Text, nullable=False),
+)

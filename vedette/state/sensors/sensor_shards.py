@@ -5,20 +5,26 @@ of other servers that have not ended. It is written first; then the next number 
 beginning, so that sensors from then on are of the new range.
 """
 
+from typing import Final
+
 from sqlalchemy import Connection, func, insert, select, text
 
 from vedette.errors import ConflictError
 from vedette.limits import SHARD_RANGE_MARGIN
 from vedette.model.host import ShardMap, ShardRange, first_map
+from vedette.state.db import list_versions
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_fleet import SENSOR_SHARD, SHARD_RANGE
+
+MAP_VERSION: Final = "shard_map_version"
+"""Rises with every change of the map, and every step of a move."""
 
 
 def load_shard_map(database: Database) -> ShardMap | None:
     """None where there has been no cluster yet."""
     with database.reading() as connection:
-        return _load(connection)
+        return load_map_within(connection)
 
 
 def begin_shard_map(database: Database, shard_count: int) -> ShardMap:
@@ -27,7 +33,7 @@ def begin_shard_map(database: Database, shard_count: int) -> ShardMap:
     with database.writing() as connection:
         rows = [_row(one) for one in wanted.ranges]
         connection.execute(insert_new(connection, SHARD_RANGE), rows)
-        return _load(connection) or wanted
+        return load_map_within(connection) or wanted
 
 
 def next_range(database: Database) -> int:
@@ -43,18 +49,19 @@ def add_range(database: Database, added: ShardRange) -> ShardMap:
     exist already."""
     with database.writing() as connection:
         newest = connection.scalar(select(func.max(SENSOR.c.id))) or 0
-        known = _load(connection)
+        known = load_map_within(connection)
         if known is None or newest >= added.first_sensor_id or added in known.ranges:
             raise ConflictError("the sensors have changed meanwhile: do it again")
         connection.execute(insert(SHARD_RANGE), [_row(added)])
+        list_versions.rise(connection, MAP_VERSION)
     with database.writing() as connection:
         _set_last_number(connection, added.first_sensor_id - 1)
-        found = _load(connection)
+        found = load_map_within(connection)
         assert found is not None
         return found
 
 
-def _load(connection: Connection) -> ShardMap | None:
+def load_map_within(connection: Connection) -> ShardMap | None:
     rows = connection.execute(select(SHARD_RANGE).order_by(SHARD_RANGE.c.first_sensor_id)).all()
     if not rows:
         return None

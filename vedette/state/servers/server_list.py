@@ -36,6 +36,8 @@ class RunningServer:
     until_us: int
     rules_generation: int | None
     """Of the Sigma rules that it judges by (`judged_rules.py`); None while it judges nothing."""
+    shard_version: int | None
+    """The oldest view of the shards that it works by (`sensors/shard_moves.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ class Slot:
     slot: int
     server_id: str
     epoch: int
+    held: bool = False
+    """Whether nobody may have it."""
 
 
 def ensure_slots(database: Database) -> None:
@@ -31,7 +33,9 @@ def ensure_slots(database: Database) -> None:
 
 
 def all_slots(database: Database) -> list[Slot]:
-    query = select(HOST_SLOT.c.slot, HOST_SLOT.c.server_id, HOST_SLOT.c.epoch)
+    query = select(
+        HOST_SLOT.c.slot, HOST_SLOT.c.server_id, HOST_SLOT.c.epoch, HOST_SLOT.c.held != 0
+    )
     with database.reading() as connection:
         return [Slot(*row) for row in connection.execute(query.order_by(HOST_SLOT.c.slot))]
 
@@ -49,7 +53,7 @@ def claim(database: Database, server_id: str, most: int) -> list[int]:
             return []
         free = (
             select(HOST_SLOT.c.slot)
-            .where(HOST_SLOT.c.server_id == "")
+            .where(HOST_SLOT.c.server_id == "", HOST_SLOT.c.held == 0)
             .order_by(HOST_SLOT.c.slot)
             .limit(most)
             .with_for_update(skip_locked=True)

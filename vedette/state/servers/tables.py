@@ -23,6 +23,7 @@ SERVER = Table(
     _text("state_schema"),  # the newest migration it knows
     *map(_number, ("telemetry_schema", "started_us", "seen_us", "until_us")),
     Column("rules_generation", BigInteger),  # NULL while it judges nothing yet
+    Column("shard_version", BigInteger),  # NULL before it has said so
 )
 """The servers that run. `until_us` ends the lease of all that a server holds."""
 
@@ -32,6 +33,7 @@ HOST_SLOT = Table(
     Column("slot", Integer, primary_key=True, autoincrement=False),
     _text("server_id"),  # "" while nobody has it
     *map(_number, ("epoch", "since_us")),  # the epoch rises with every change
+    _number("held"),  # not 0 while nobody may have it: sensors of it are moved
 )
 """Which server has the hosts of a slot (`model/ids.py`)."""
 

@@ -37,7 +37,12 @@ from vedette.store.engine.fenced_insert import FencedInserts
 from vedette.store.engine.insert_retry import insert_until_known
 from vedette.store.engine.parameters import escaped
 from vedette.store.engine.process_cache import ProcessCache
-from vedette.store.engine.shard_routing import ShardRouter, sharding_expression
+from vedette.store.engine.shard_routing import (
+    ShardRouter,
+    placed_command,
+    placed_read,
+    sharding_expression,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -199,7 +204,6 @@ class ClickHouseEngine:
             0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
         )
         self._router: ShardRouter | None = None
-        self._sharded: frozenset[str] = frozenset()
         self._open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
@@ -222,9 +226,9 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Rows:
-        with self._reading(settings, deadline_s, cancel) as (client, read_settings):
+        with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
             result = client.query(
-                sql,
+                text,
                 parameters=escaped(params),
                 settings=read_settings,
                 query_formats=READ_FORMATS,
@@ -241,10 +245,10 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> pa.Table:
-        with self._reading(settings, deadline_s, cancel) as (client, read_settings):
+        with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
             # Not `query_arrow`: for that the driver sets each setting by a statement of its own.
             result = client.query(
-                sql,
+                text,
                 parameters=escaped(params),
                 settings=read_settings,
                 query_formats=READ_FORMATS,
@@ -253,10 +257,10 @@ class ClickHouseEngine:
             columns = result.result_columns or [()] * len(schema)
             return pa.table(list(map(pa.array, columns, schema.types)), schema)
 
-    def read_arrow(self, sql: str) -> pa.Table:
+    def read_arrow(self, sql: str, settings: Settings | None = None) -> pa.Table:
         """A result as the engine writes it in Arrow format, for rows that are copied."""
         with domain_errors(), self._readers.borrow() as client:
-            return client.query_arrow(sql, settings=ARROW_SETTINGS)
+            return client.query_arrow(sql, settings={**ARROW_SETTINGS, **(settings or {})})
 
     @contextmanager
     def stream(
@@ -269,9 +273,9 @@ class ClickHouseEngine:
         cancel: CancelToken | None = None,
     ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
         with (
-            self._reading(settings, deadline_s, cancel) as (client, read_settings),
+            self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings),
             client.query_row_block_stream(
-                sql,
+                text,
                 parameters=escaped(params),
                 settings=read_settings,
                 query_formats=READ_FORMATS,
@@ -281,29 +285,34 @@ class ClickHouseEngine:
 
     @contextmanager
     def _reading(
-        self, settings: Settings | None, deadline_s: float | None, cancel: CancelToken | None
-    ) -> Iterator[tuple[Any, dict[str, str | int]]]:
-        """A client for one read and the settings to run it with. Waiting for a client counts
-        towards the deadline."""
+        self,
+        sql: str,
+        settings: Settings | None,
+        deadline_s: float | None,
+        cancel: CancelToken | None,
+    ) -> Iterator[tuple[Any, str, dict[str, str | int]]]:
+        """A client for one read, and the statement and settings to run it with. Waiting for a
+        client counts towards the deadline."""
         until_s = None if deadline_s is None else time.monotonic() + deadline_s
         with (
             self._noting_corrupt_parts(),
             domain_errors(),
             self._readers.borrow(deadline_s) as client,
+            placed_read(self._router, self, sql, settings or {}) as (text, placed),
         ):
             merged: dict[str, str | int] = {
                 **READ_SETTINGS,
                 **self.capabilities.read_settings,
-                **(settings or {}),
+                **placed,
             }
             if until_s is not None:
                 merged["max_execution_time"] = f"{_left_s(until_s):.3f}"
             if cancel is None:
-                yield client, merged
+                yield client, text, merged
                 return
             with cancel.registered(self._killer.kill) as comment:
                 try:
-                    yield client, {**merged, "log_comment": comment}
+                    yield client, text, {**merged, "log_comment": comment}
                 finally:
                     self._killer.finished(comment)
 
@@ -330,11 +339,12 @@ class ClickHouseEngine:
         written = _written_processes(data)
         with self.process_cache.writing(written):
             token = token or uuid4().hex
-            if self._router is None or table not in self._sharded:
+            if self._router is None or table not in self._router.tables:
                 self._insert(table, data, self._insert_settings(data.num_rows, token), until_us)
                 return
-            for shard, rows in self._router.split(data):
-                self._insert(table, rows, self._on_shard(rows, shard, token), until_us)
+            with self._router.using():
+                for shard, rows in self._router.split(data):
+                    self._insert(table, rows, self._on_shard(rows, shard, token), until_us)
 
     def _on_shard(self, data: pa.Table, shard: int, token: str) -> dict[str, str | int]:
         settings = self._insert_settings(data.num_rows, f"{token}-{shard}")
@@ -359,10 +369,10 @@ class ClickHouseEngine:
         """`insert_arrow` to a shard by its number, whatever sensors the rows are of."""
         self._insert(table, data, self._on_shard(data, shard, token))
 
-    def route_by(self, router: ShardRouter, sharded: frozenset[str]) -> None:
-        """From now on rows of these tables go to the shards that own their sensors, and tables
-        that are made route by the same map."""
-        self._router, self._sharded = router, sharded
+    def route_by(self, router: ShardRouter) -> None:
+        """From now on rows of its tables go to the shards that own their sensors, and tables that
+        are made route by the same map."""
+        self._router = router
         self.capabilities = replace(
             self.capabilities, sharding_key=sharding_expression(router.known)
         )
@@ -377,7 +387,12 @@ class ClickHouseEngine:
         return settings
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        with domain_errors(), self._readers.borrow() as client, self.process_cache.writing():
+        with (
+            domain_errors(),
+            self._readers.borrow() as client,
+            self.process_cache.writing(),
+            placed_command(self._router, sql),
+        ):
             client.command(sql, parameters=escaped(params))
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":

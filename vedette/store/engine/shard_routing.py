@@ -3,22 +3,34 @@
 A Distributed table routes by its own expression, which is the same map. Naming the shard with each
 insert is safer: a server of the cluster that missed a change of the definition cannot misplace
 rows, and every insert is one block on one shard, which its deduplication token stands for.
+
+While sensors are moved (`cluster/sensor_moves.py`) their rows are on two shards, and every read
+leaves out one copy. What is under way is counted by the view that it was begun with, so that a
+server can say from when on nothing is done by an older one.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vedette.errors import StartError
-from vedette.model.host import ShardMap
+from vedette.errors import StartError, UnavailableError
+from vedette.model.host import ShardMap, ShardView
 
 if TYPE_CHECKING:
-    from vedette.store.engine.client import Engine
+    from vedette.store.engine.client import Engine, Settings
+
+_FILTER: Final = re.compile(r"'(\w+)': '([^']*)'")
+"""A pair of `additional_table_filters`."""
 
 
 def sharding_expression(known: ShardMap) -> str:
@@ -56,26 +68,123 @@ def shard_count(engine: Engine) -> int:
     return count
 
 
+@contextmanager
+def placed_read(
+    router: ShardRouter | None, engine: Engine, sql: str, settings: Settings
+) -> Iterator[tuple[str, Settings]]:
+    """A read as it has to be while sensors are moved; it is under way until the block ends."""
+    if router is None:
+        yield sql, settings
+        return
+    with router.using() as view:
+        if view.moves:
+            asked = settings.get("additional_table_filters", "")
+            settings = {**settings, **hiding(view, router.tables, engine.database, asked)}
+            # A filter of tables does not hold for a projection that is read by itself.
+            sql = sql.replace(engine.capabilities.by_process, "segment")
+        yield sql, settings
+
+
+@contextmanager
+def placed_command(router: ShardRouter | None, sql: str) -> Iterator[None]:
+    """Raises UnavailableError for what changes rows on all shards while some are copied."""
+    if router is None:
+        yield
+        return
+    with router.using() as view:
+        if view.moves and sql.startswith("ALTER TABLE"):
+            raise _moving()
+        yield
+
+
+def _moving() -> UnavailableError:
+    return UnavailableError("sensors are being moved to another shard", reason="moving")
+
+
+def hiding(view: ShardView, tables: Collection[str], database: str, asked: object) -> Settings:
+    """Settings of a read while sensors are moved: the rows of each are read on one shard, and all
+    shards are asked, since definitions of tables still route as before. `asked` is the
+    `additional_table_filters` of the read itself."""
+    places = " OR ".join(
+        f"(shardNum() = {shard:d} AND sensor_id IN ({', '.join(map(str, sensors))}))"
+        for shard, sensors in sorted(view.hidden.items())
+    )
+    found = dict(_FILTER.findall(str(asked or "")))
+    for table in tables:
+        also = found.pop(f"{table}_local", "1")
+        found[f"{database}.{table}_local"] = f"({also}) AND NOT ({places})"
+    pairs = ", ".join(f"'{name}': '{one}'" for name, one in found.items())
+    return {"additional_table_filters": f"{{{pairs}}}", "optimize_skip_unused_shards": 0}
+
+
 class ShardRouter:
     """Splits rows by shard, with the newest map. Thread-safe."""
 
-    def __init__(self, load: Callable[[], ShardMap]) -> None:
-        """`load` reads the map; raises UnavailableError."""
+    def __init__(
+        self,
+        load: Callable[[], ShardView],
+        tables: frozenset[str] = frozenset(),
+        fresh_s: float = math.inf,
+    ) -> None:
+        """`load` reads the view; raises UnavailableError. It counts as new for `fresh_s`. `tables`
+        are those whose rows are split."""
+        self.tables = tables
         self._load = load
         self._lock = threading.Lock()
         self._newest_sensor_id = -1
-        self.known = load()
+        self._view = load()
+        self._uses: Counter[int] = Counter()
+        """What is under way, by the version that it was begun with."""
+        self._fresh_until_s = time.monotonic() + fresh_s
+
+    @property
+    def known(self) -> ShardMap:
+        return self._view.known
+
+    @property
+    def version(self) -> int:
+        return self._view.version
+
+    def oldest_in_use(self) -> int:
+        """The version of the oldest view that something is still done by."""
+        with self._lock:
+            return min([self._view.version, *self._uses])
+
+    def fresh_until(self, until_s: float) -> None:
+        """The time of this process from which on the view is read again before each use: nobody
+        waits for this server any more before sensors move on."""
+        self._fresh_until_s = until_s
+
+    @contextmanager
+    def using(self) -> Iterator[ShardView]:
+        """The view for one read or write, which is under way until the block ends. Raises
+        UnavailableError."""
+        if time.monotonic() >= self._fresh_until_s:
+            self.refresh()
+        with self._lock:
+            view = self._view
+            self._uses[view.version] += 1
+        try:
+            yield view
+        finally:
+            with self._lock:
+                self._uses[view.version] -= 1
+                if not self._uses[view.version]:
+                    del self._uses[view.version]
 
     def split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        """The rows of each shard, by its number; `rows` has a column `sensor_id`."""
+        """The rows of each shard, by its number; `rows` has a column `sensor_id`. Raises
+        UnavailableError before the first where a sensor is held."""
         column = rows.column("sensor_id")
         found = sorted(pc.unique(column).to_pylist())
         if not found:
             return
-        known = self._map(found[-1])
+        view = self._newest_view(found[-1])
+        if not view.held.isdisjoint(found):
+            raise _moving()
         by_shard: dict[int, list[int]] = {}
         for sensor_id in found:
-            by_shard.setdefault(known.shard_of(sensor_id), []).append(sensor_id)
+            by_shard.setdefault(view.known.shard_of(sensor_id), []).append(sensor_id)
         if len(by_shard) == 1:
             yield next(iter(by_shard)), rows
             return
@@ -84,16 +193,17 @@ class ShardRouter:
             yield shard, rows.filter(pc.is_in(column, value_set=wanted))
 
     def refresh(self) -> None:
-        """Reads the map again. Raises UnavailableError."""
-        known = self._load()
+        """Reads the view again. Raises UnavailableError."""
+        view = self._load()
         with self._lock:
-            self.known = known
+            if view.version >= self._view.version:
+                self._view = view
 
-    def _map(self, newest_sensor_id: int) -> ShardMap:
+    def _newest_view(self, newest_sensor_id: int) -> ShardView:
         """A range is in the database before the first sensor that it is for, so a map that is read
         after a sensor was met is right for it."""
         if newest_sensor_id > self._newest_sensor_id:
             self.refresh()
             with self._lock:
                 self._newest_sensor_id = max(self._newest_sensor_id, newest_sensor_id)
-        return self.known
+        return self._view
