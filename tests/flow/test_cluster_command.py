@@ -22,6 +22,9 @@ from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.grants import RIGHTS
 from vedette.store.engine.open import connect_engine
 
+_GROUPS = re.compile(r"^SELECT process_id.*GROUP BY process_id( ORDER BY| LIMIT|, child_id|$)")
+"""Groups that are the answer: those within another SELECT are not seen by whoever asks."""
+
 
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
@@ -136,6 +139,25 @@ def test_a_read_of_one_process_asks_only_the_shard_that_holds_it(
     assert {one["distributed_group_by_no_merge"] for one in grouped} == {"2"}
 
 
+def test_every_shard_ends_its_own_groups_of_processes(grown: Server, front: Front) -> None:
+    """As it is told with each statement: no process lies on two shards."""
+    with grown.analyst() as analyst:
+        query = {"q": "hostname:new0.corp"}
+        for more in ({}, {"cb.group": "id"}, {"cb.comprehensive_search": "1"}):
+            found = analyst.get("/api/v1/process", params={**query, **more})
+            assert found.status_code == 200, found.text
+        for row in found.json()["results"]:
+            for view in ("0", "0/event", "tree"):
+                path = f"/api/v1/process/{row['id']}/{view}"
+                assert analyst.get(path).status_code == 200, path
+    sent = httpx.get(f"{front.url}/settings", timeout=60).json()
+    grouped = {text: of for text, of in sent if _GROUPS.search(" ".join(text.split()))}
+    assert len(grouped) >= 3
+    for text, of in grouped.items():
+        assert of.get("distributed_group_by_no_merge") == "2", text
+        assert of.get("optimize_skip_unused_shards") == "1", text
+
+
 def test_only_shards_that_hold_the_sensors_of_a_question_are_asked(
     grown: Server, data: Path, front: Front
 ) -> None:
@@ -174,6 +196,11 @@ def test_inserts_wait_for_the_quorum_and_carry_a_token_of_their_own(
     tokens = [one["insert_deduplication_token"] for one in found]
     assert all(tokens)
     assert len(set(tokens)) == len(tokens)
+
+
+@pytest.mark.usefixtures("administrator")
+def test_sensors_move_only_where_servers_can_be_waited_for(data: Path) -> None:
+    assert "PostgreSQL" in run(data, "move", "--from", "1", "--to", "2", exit_code=2)
 
 
 def verified(data: Path, *words: str, exit_code: int) -> dict[str, list[dict[str, str]]]:

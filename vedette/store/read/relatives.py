@@ -171,7 +171,7 @@ def reports_of(
             f"FROM segment ARRAY JOIN {arrays} WHERE {where.sql} AND child_id != ''{which} "
             f"GROUP BY process_id, child_id ORDER BY began, child_id LIMIT {limit:d}",
             where.params,
-            settings=BY_KEY,
+            settings={**BY_KEY, **engine.capabilities.process_group_settings},
         ).rows
         found += [Report(*(*row[:3], *row[3], row[4])) for row in rows]
     return found

@@ -25,6 +25,7 @@ def process_facts(engine: Engine, process_ids: Collection[str]) -> dict[str, dic
         return {}
     params = {"ids": list(process_ids)}
     storage = engine.capabilities.storage("process")
+    ended_by_shards = engine.capabilities.process_group_settings
     newest = (
         "SELECT arrayMax(groupArrayArray(windows)), sensor_id, process_id "
         f"FROM {storage} WHERE process_id IN {{ids:Array(String)}} GROUP BY sensor_id, process_id"
@@ -33,12 +34,13 @@ def process_facts(engine: Engine, process_ids: Collection[str]) -> dict[str, dic
         f"SELECT process_id, {_FACTS}, {_ADDRESSES} FROM segment "
         f"WHERE (window_ms, sensor_id, process_id) IN ({newest}) GROUP BY process_id",
         params,
-        settings={"distributed_product_mode": "local"},
+        settings={"distributed_product_mode": "local", **ended_by_shards},
     )
     counts = engine.query(
         f"SELECT process_id, {_COUNTS} FROM {engine.capabilities.by_process} "
         "WHERE process_id IN {ids:Array(String)} GROUP BY process_id",
         params,
+        settings=ended_by_shards,
     )
     found = {row["process_id"]: row for row in known.dicts()}
     for row in counts.dicts():
