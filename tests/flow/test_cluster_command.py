@@ -228,7 +228,8 @@ def test_verify_touches_its_own_table_alone(data: Path, front: Front) -> None:
     changing = [
         one
         for one in front.statements()[before:]
-        if not re.match(r"\s*(SELECT|SHOW GRANTS|CHECK GRANT|DESCRIBE)", one)
+        # The server that runs beside merges what it stored.
+        if not re.match(r"\s*(SELECT|SHOW GRANTS|CHECK GRANT|DESCRIBE|OPTIMIZE)", one)
     ]
     assert changing
     assert all("`cluster_probe" in one for one in changing), changing
