@@ -1,7 +1,11 @@
 """The child processes of this one, from /proc."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def children(word: str, parent: int | None = None) -> list[int]:
@@ -12,18 +16,22 @@ def children(word: str, parent: int | None = None) -> list[int]:
 
 
 def _children(parent: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{parent}/task").iterdir())
-        return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+    tasks = _read(lambda: list(Path(f"/proc/{parent}/task").iterdir()), [])
+    # Each by itself: a thread that ends meanwhile is not the end of the process.
+    texts = [_read((task / "children").read_text, "") for task in tasks]
+    return [int(pid) for text in texts for pid in text.split()]
 
 
 def _command(pid: int) -> str:
+    return _read(Path(f"/proc/{pid}/cmdline").read_text, "")
+
+
+def _read(read: Callable[[], T], gone: T) -> T:
+    """What is read of a process or thread; `gone` where it has ended."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
+        return read()
     except (FileNotFoundError, ProcessLookupError):
-        return ""
+        return gone
 
 
 def is_running(pid: int) -> bool:

@@ -37,6 +37,10 @@ WORKER_STALL_S = 20.0
 """A worker without progress for this time is ended and replaced: far longer than any single record
 or step of a commit takes on a slow machine, shorter than the timeouts of shippers (60 to 90 s)."""
 
+WORKER_START_STALLS = 6
+"""How many times as long a worker may take to start: on a very busy machine the imports alone took
+longer than WORKER_STALL_S, and workers were replaced again and again before they had begun."""
+
 RESTORED_KEYS_PER_MESSAGE = 100_000
 """Keys of stored records in one message to a worker: a megabyte."""
 

@@ -53,8 +53,14 @@ def kill_preparers() -> None:
 
 def preparers() -> list[int]:
     """Both, once they are there."""
-    wait_until(lambda: len(children(PROGRAM)) == 2)
-    return children(PROGRAM)
+    found: list[int] = []
+
+    def are_there() -> bool:
+        found[:] = children(PROGRAM)
+        return len(found) == 2
+
+    wait_until(are_there, lambda: f"not two workers, but {found}")
+    return found
 
 
 def audit(*hosts: str) -> bytes:

@@ -26,7 +26,7 @@ from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
 from vedette.store.engine.client import ClickHouseEngine, Engine
 
-RECOVERY_S = 30.0
+RECOVERY_S = 60.0
 
 REQUESTS: list[list[Json]] = [
     [*sysmon(), service(), security(4625, 78)],
@@ -71,11 +71,12 @@ class Gate(StoreWriter):
         super().write(packed)
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
+def wait_until(holds: Callable[[], bool], seen: Callable[[], object] = str) -> None:
+    """`seen` tells what there was instead."""
     deadline = time.monotonic() + RECOVERY_S
-    while not holds() and time.monotonic() < deadline:
+    while not holds():
+        assert time.monotonic() < deadline, seen()
         time.sleep(0.02)
-    assert holds()
 
 
 def deliver(path: WritePath, records: list[Json]) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.pipeline.late_worker import LATE_S
 from tests.contract.pipeline.requests import plain, rows, sysmon
 from tests.contract.pipeline.spinning_worker import SPIN
 from tests.contract.pipeline.test_failures import deliver, wait_until
@@ -70,6 +71,18 @@ def test_a_stopped_worker_is_replaced_and_nothing_is_lost(spinning: WritePath) -
     assert set(children(PROGRAM)).isdisjoint(stopped)
     assert not any(map(is_running, stopped))
     assert rows(spinning.engine) == (6 + 4 + 6, 0)
+
+
+def test_workers_that_start_late_are_not_replaced(
+    engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock
+) -> None:
+    assert STALL_S < LATE_S
+    late = "tests.contract.pipeline.late_worker"
+    prepared = partial(worker_processor, program=late, stall_s=STALL_S)
+    with write_path(engine, tmp_path, clock, prepared=prepared) as path:
+        started = children(late)
+        assert deliver(path, sysmon()) == 0
+        assert set(started) <= set(children(late))
 
 
 def test_a_stopped_worker_is_replaced_on_an_idle_server(spinning: WritePath) -> None:

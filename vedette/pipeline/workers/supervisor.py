@@ -14,7 +14,7 @@ from typing import Final
 
 import structlog
 
-from vedette.limits import WORKER_CHECK_S, WORKER_PING_S, WORKER_STALL_S
+from vedette.limits import WORKER_CHECK_S, WORKER_PING_S, WORKER_STALL_S, WORKER_START_STALLS
 from vedette.pipeline.workers.worker_handle import WorkerHandle
 
 log = structlog.get_logger(__name__)
@@ -81,12 +81,15 @@ class WorkerSupervisor:
         silent = [
             number
             for number, worker in enumerate(workers)
-            if worker.check(elapsed_s, self._ping_s) >= self._stall_s
+            if worker.check(elapsed_s, self._ping_s) >= self._patience_s(worker)
             and not worker.has_unread_message()
         ]
         if has_ended or silent:
             self._reported = workers
             self._on_failure(workers, silent)
+
+    def _patience_s(self, worker: WorkerHandle) -> float:
+        return self._stall_s * (1 if worker.has_begun else WORKER_START_STALLS)
 
 
 def _wait_for_hang_up(workers: Workers, wake_fd: int) -> bool:

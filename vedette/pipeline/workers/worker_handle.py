@@ -64,6 +64,11 @@ class WorkerHandle:
         return self._is_connected
 
     @property
+    def has_begun(self) -> bool:
+        """Whether it has done anything, as far as `check` has seen."""
+        return self._last_progress.steps > 0
+
+    @property
     def silent_s(self) -> float:
         """Seconds without any progress, as `check` has counted them."""
         return self._silent_s
