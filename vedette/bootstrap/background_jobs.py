@@ -17,6 +17,7 @@ from vedette.limits import (
     AUDIT_HEAD_S,
     BINARY_MERGE_ROUND_S,
     BINARY_RULE_ROUND_S,
+    FAILED_WRITES_S,
     INDICATOR_ROUND_S,
     PARTITIONS_FOLLOWED_S,
     REQUEST_COUNTS_S,
@@ -137,6 +138,11 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     BackgroundJob(
         "suffix index", 600, True, "build the suffix index of data that no longer changes",
         lambda here: index_next_partition(here.telemetry),
+    ),
+    BackgroundJob(
+        "failed writes", FAILED_WRITES_S, False,
+        "load tables again after writes that the disk refused",
+        lambda here: here.telemetry.recover_failed_writes(), "failed writes",
     ),
     BackgroundJob(
         "corrections", 3, True, "apply corrections of process metadata to stored segments",

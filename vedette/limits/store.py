@@ -64,6 +64,29 @@ DAMAGE_AGE_S = 10
 DISK_FREE_BYTES_MIN = 16 * 1024 * 1024
 """With less free space `/readyz` reports a full disk: a usual commit no longer fits."""
 
+CHECKSUMS_BYTES_MAX = 16 * 1024 * 1024
+"""Of a part's list of its files: 165 files make 2 kB, and 10 kB inflated."""
+
+REPLACED_PARTS_KEPT_S = 45
+"""Time for which parts that a merge has replaced are surely on the disk: the engine removes them
+after `old_parts_lifetime` of the tables, 60 s."""
+
+FAILED_WRITES_S = 2
+"""How often the embedded engine is asked for writes that the disk refused a merge: well before it
+removes the parts that were merged."""
+
+RELOAD_WAIT_S = 2
+"""How long loading tables again after a failed write waits for searches before it ends them."""
+
+RELOAD_KILL_S = 10
+"""And how long for their end, before it is tried again: a stream ends once its client reads on."""
+
+RELOAD_ATTACH_S = 10
+"""How long it tries to load a table that is still in use."""
+
+RELOAD_ATTEMPT_S = 0.05
+"""Between two attempts."""
+
 INSERT_INDEXED_ROWS_MIN = 2_000
 """Rows of an insert from which it builds skip indexes: that costs 20 ms whatever the size, half of
 a small insert, and the merge a few seconds later builds them. Until then searches scan the part (2

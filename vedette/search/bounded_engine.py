@@ -71,6 +71,9 @@ class BoundedEngine:
     def ping(self) -> None:
         self._engine.ping()
 
+    def recover_failed_writes(self) -> None:
+        self._engine.recover_failed_writes()
+
     def query(
         self,
         sql: str,

@@ -36,13 +36,14 @@ from vedette.store.engine.errors import (
 from vedette.store.engine.fenced_insert import FencedInserts
 from vedette.store.engine.insert_retry import insert_until_known
 from vedette.store.engine.parameters import escaped
-from vedette.store.engine.process_cache import ProcessCache
+from vedette.store.engine.process_cache import ProcessCache, written_processes
 from vedette.store.engine.shard_routing import (
     ShardRouter,
     placed_command,
     placed_read,
     sharding_expression,
 )
+from vedette.store.engine.write_failures import FailedWrites
 
 _LOG = logging.getLogger(__name__)
 
@@ -85,8 +86,6 @@ INSERT_SETTINGS: Settings = {
     # Built once per closed partition (`store/partitions/index_build.py`).
     "exclude_materialize_skip_indexes_on_insert": ",".join(map(suffix_index_name, SUFFIX_COLUMNS)),
 }
-
-_NO_PROCESS = pa.chunked_array([], pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +183,10 @@ class Engine(Protocol):
         it does not wait for them."""
         ...
 
+    def recover_failed_writes(self) -> None:
+        """Loads tables again if the engine has lost a write (`write_failures.py`)."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -212,6 +215,12 @@ class ClickHouseEngine:
         self._held = held or ExitStack()
         self._fenced_inserts = FencedInserts()
         self.unreadable_parts: frozenset[PartName] = frozenset()
+        self._failed_writes = FailedWrites(
+            self._control,
+            (self._writer, self._readers),
+            self._forget,
+            is_watched=not capabilities.cluster,
+        )
 
     @property
     def root(self) -> Engine:
@@ -327,7 +336,16 @@ class ClickHouseEngine:
             raise
 
     def ping(self) -> None:
+        self._failed_writes.check()
         self._run_control("SELECT 1")
+
+    def recover_failed_writes(self) -> None:
+        self._failed_writes.reload()
+
+    def _forget(self) -> None:
+        self.unreadable_parts = frozenset()
+        with self.process_cache.writing():
+            pass
 
     def _run_control(self, sql: str) -> None:
         with domain_errors(), self._control.borrow() as client:
@@ -336,7 +354,7 @@ class ClickHouseEngine:
     def insert_arrow(
         self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
     ) -> None:
-        written = _written_processes(data)
+        written = written_processes(data)
         with self.process_cache.writing(written):
             token = token or uuid4().hex
             if self._router is None or table not in self._router.tables:
@@ -360,10 +378,12 @@ class ClickHouseEngine:
                 else:
                     self._fenced_inserts.run(client, table, data, settings, until_us)
 
+        seen = self._failed_writes.seen
         if self.capabilities.cluster:
             insert_until_known(insert)
         else:
             insert()
+        self._failed_writes.confirm(seen)
 
     def insert_on_shard(self, table: str, data: pa.Table, shard: int, token: str) -> None:
         """`insert_arrow` to a shard by its number, whatever sensors the rows are of."""
@@ -387,6 +407,7 @@ class ClickHouseEngine:
         return settings
 
     def command(self, sql: str, params: Params | None = None) -> None:
+        seen = self._failed_writes.seen
         with (
             domain_errors(),
             self._readers.borrow() as client,
@@ -394,6 +415,7 @@ class ClickHouseEngine:
             placed_command(self._router, sql),
         ):
             client.command(sql, parameters=escaped(params))
+        self._failed_writes.confirm(seen)
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
         """An engine on another database of the same ClickHouse; close it before this one."""
@@ -406,18 +428,6 @@ class ClickHouseEngine:
         self._readers.close()
         self._control.close()
         self._held.close()
-
-
-def _written_processes(data: pa.Table) -> pa.ChunkedArray:
-    """Processes of which cached answers are wrong once rows are written: their own, and those of
-    the parents that the rows name, whose children they are."""
-    if "process_id" not in data.column_names:
-        return _NO_PROCESS
-    own = data.column("process_id")
-    if "parent_id" not in data.column_names:
-        return own
-    parents = data.column("parent_id").cast(own.type)
-    return pa.chunked_array([*own.chunks, *parents.chunks], own.type)
 
 
 def create_database(open_client: OpenClient, name: str, capabilities: Capabilities) -> None:

@@ -1,6 +1,7 @@
 """A pool of clients of the engine; a client serves one caller at a time."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,8 @@ class Pool:
     def __init__(self, open_client: Callable[[], Any], size: int) -> None:
         self._open_client = open_client
         self._free = threading.Semaphore(size)
+        self._open = threading.Event()
+        self._open.set()
         self._size = size
         self._idle: list[Any] = []
         self._closed = False
@@ -27,7 +30,8 @@ class Pool:
     def borrow(self, timeout_s: float | None = None) -> Iterator[Any]:
         """Waits for a client at most `timeout_s`, and never longer than `STORE_WAIT_S`."""
         wait_s = limits.STORE_WAIT_S if timeout_s is None else min(timeout_s, limits.STORE_WAIT_S)
-        if not self._free.acquire(timeout=max(wait_s, 0)):
+        until_s = time.monotonic() + wait_s
+        if not (self._open.wait(max(wait_s, 0)) and self._acquire(until_s)):
             raise UnavailableError("the telemetry store is busy")
         try:
             if self._closed:
@@ -40,9 +44,36 @@ class Pool:
         finally:
             self._free.release()
 
+    def pause(self) -> None:
+        """Lets callers wait until `resume`."""
+        self._open.clear()
+
+    def resume(self) -> None:
+        self._open.set()
+
+    @contextmanager
+    def emptied(self, timeout_s: float) -> Iterator[None]:
+        """Waits until no client is in use, and keeps it so. Raises UnavailableError when some
+        still are."""
+        until_s = time.monotonic() + timeout_s
+        taken = 0
+        try:
+            while taken < self._size:
+                if not self._acquire(until_s):
+                    raise UnavailableError("the telemetry store is busy")
+                taken += 1
+            yield
+        finally:
+            for _ in range(taken):
+                self._free.release()
+
+    def _acquire(self, until_s: float) -> bool:
+        return self._free.acquire(timeout=max(until_s - time.monotonic(), 0))
+
     def close(self) -> None:
         """Refuse new callers, wait for running ones, close every client. Idempotent."""
         self._closed = True
+        self._open.set()
         for _ in range(self._size):
             self._free.acquire()
         while self._idle:

@@ -1,5 +1,6 @@
 """Opens an engine: the embedded one on a directory, or a cluster by its DSN."""
 
+import logging
 import re
 from contextlib import ExitStack
 from functools import partial
@@ -18,6 +19,9 @@ from vedette.store.engine.capabilities import EMBEDDED, Capabilities
 from vedette.store.engine.client import DATABASE, ClickHouseEngine, create_database
 from vedette.store.engine.directory_links import check_directory
 from vedette.store.engine.directory_lock import directory_lock
+from vedette.store.engine.part_files import discard_unfinished
+
+_LOG = logging.getLogger(__name__)
 
 _MB = 1024 * 1024
 
@@ -71,6 +75,9 @@ def open_engine(
         config.write_text(ENGINE_CONFIG.format(parts_merged=parts_merged, extra=extra_config))
         path = f"{directory.resolve() / 'clickhouse'}?config-file={config.resolve()}"
         open_client = partial(_client, {"interface": "chdb", "path": path})
+        for table in (directory / "clickhouse" / "store").glob("*/*/"):
+            for part in discard_unfinished(table):
+                _LOG.warning("removed incomplete part %s; what it was merged of is there", part)
         create_database(open_client, database, capabilities)
     except StartError:
         held.close()

@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 
 T = TypeVar("T")
 
+_NO_PROCESS = pa.chunked_array([], pa.string())
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -121,3 +123,15 @@ class ProcessCache:
         written = pc.is_in(cached, value_set=process_ids.combine_chunks()).to_pylist()
         for key in [key for key, is_written in zip(self._kept, written, strict=True) if is_written]:
             self.bytes_kept -= self._kept.pop(key).size
+
+
+def written_processes(data: pa.Table) -> pa.ChunkedArray:
+    """Processes of which cached answers are wrong once rows are written: their own, and those of
+    the parents that the rows name, whose children they are."""
+    if "process_id" not in data.column_names:
+        return _NO_PROCESS
+    own = data.column("process_id")
+    if "parent_id" not in data.column_names:
+        return own
+    parents = data.column("parent_id").cast(own.type)
+    return pa.chunked_array([*own.chunks, *parents.chunks], own.type)
