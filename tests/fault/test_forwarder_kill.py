@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from tests.fault.crash import forked
-from tests.fault.rounds import rounds, seeded
+from tests.fault.rounds import is_long, rounds, seeded
 from tests.support.cloud import ORG
 from tests.support.object_store import RealBucket, make_bucket, object_store
 from tests.support.served import Server, listening, start_server, wait_for
@@ -18,13 +18,17 @@ from vedette.model.findings.detection import Detection, Source
 
 ALERTS = 9_000
 """Several reads and files."""
+ROUND_ALERTS = 500
+"""New ones in each round of the long form: there is something to forward in all of them."""
 FLAGS = ("--set", "egress_allow=127.0.0.1")
 CONFIGS = f"/data_forwarder/v2/orgs/{ORG}/configs"
 MODES: tuple[Mode, ...] = ("pass", "cut answer", "cut answer", "hang", "error", "cut request")
 PATIENCE_S = 180.0
+ROUND_S = 20.0
+"""For the first connection of a round: there is none when all was forwarded at once."""
 
 
-def detections() -> list[Detection]:
+def detections(first: int, count: int) -> list[Detection]:
     return [
         Detection(
             source=Source("rule", f"rule-{number}"),
@@ -36,7 +40,7 @@ def detections() -> list[Detection]:
             title="Rule",
             seq=number + 1,
         )
-        for number in range(ALERTS)
+        for number in range(first, first + count)
     ]
 
 
@@ -71,12 +75,16 @@ def test_a_server_that_is_killed_forwards_each_alert_once(tmp_path: Path) -> Non
     first = start_server(tmp_path, *FLAGS)
     next(first)
     first.close()
-    write_detections(tmp_path, detections())
+    alerts = ALERTS
+    write_detections(tmp_path, detections(0, alerts))
     with object_store() as url, unsteady(url) as proxy:
         httpx.get(f"{url}/moto-api/").raise_for_status()
         bucket = RealBucket(url, make_bucket(url))
         proxy.mode = draw.choice(MODES[1:])
         for number in range(rounds(2)):
+            if is_long():
+                write_detections(tmp_path, detections(alerts, ROUND_ALERTS))
+                alerts += ROUND_ALERTS
             with forked(tmp_path, *FLAGS) as process:
                 server = listening(tmp_path, process)
                 if number == 0:
@@ -84,7 +92,7 @@ def test_a_server_that_is_killed_forwards_each_alert_once(tmp_path: Path) -> Non
                 else:
                     touch(server)
                 reached = sum(proxy.counts.values())
-                wait_for(lambda at=reached: sum(proxy.counts.values()) > at, True, PATIENCE_S)  # type: ignore[misc]
+                wait_for(lambda at=reached: sum(proxy.counts.values()) > at, True, ROUND_S)  # type: ignore[misc]
                 proxy.mode = draw.choice(MODES)
                 time.sleep(draw.random() * 3)
                 process.kill()
@@ -98,9 +106,9 @@ def test_a_server_that_is_killed_forwards_each_alert_once(tmp_path: Path) -> Non
             assert newest == "working"
             ids: list[str] = []
             deadline = time.monotonic() + PATIENCE_S
-            while len(set(ids)) < ALERTS and time.monotonic() < deadline:
+            while len(set(ids)) < alerts and time.monotonic() < deadline:
                 time.sleep(1)
                 ids = bucket.ids()
             process.terminate()
             process.wait(60)
-    assert len(ids) == len(set(ids)) == ALERTS
+    assert len(ids) == len(set(ids)) == alerts
