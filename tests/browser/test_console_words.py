@@ -103,3 +103,17 @@ def test_two_hundred_views_one_after_another_keep_no_memory(visiting: Visiting) 
             if at == 5:
                 before = heap(page)
         assert heap(page) - before <= 20_000_000
+
+
+def test_two_hundred_pages_one_after_another_keep_no_memory(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    """Of the browser's process of the page, which each document is made in."""
+    with visiting() as visit:
+        before = 0
+        for at in range(200):
+            page = visit.open(SCREENS[at % len(SCREENS)].format(**known))
+            if at == len(SCREENS):
+                before = heap(page)
+        page = visit.open(SCREENS[0].format(**known))
+        assert heap(page) - before <= 20_000_000

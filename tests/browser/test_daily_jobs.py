@@ -12,6 +12,7 @@ from sqlalchemy import update
 from tests.api.test_alerts import RULE, hit
 from tests.browser.conftest import Visiting, until
 from tests.browser.hands import SEND, Hands
+from tests.browser.test_accessibility import violations
 from tests.support.feed_server import FeedServer, feed_server
 from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, blobs_of, open_group, state_of, wait_for
@@ -289,6 +290,7 @@ def test_a_feed_is_tried_then_added_in_five_steps_and_a_report_ignored_in_one(
         hands.does("u", "[data-key=u]")
         hands.sees("#undo [data-undo]")
         assert hands.steps == 1
+        assert violations(visit.page) == []
 
 
 def test_silent_sensors_are_found_and_updated_in_five_steps(
@@ -312,6 +314,7 @@ def test_silent_sensors_are_found_and_updated_in_five_steps(
         page.wait_for_url("**/ui/jobs/*")
         assert hands.steps <= 5
         assert page.locator("tr[data-row]").count() == 3
+        assert violations(page) == []
 
 
 def test_volume_is_cut_in_two_steps_with_what_goes_blind_ticked(

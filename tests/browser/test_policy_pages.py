@@ -1,13 +1,17 @@
 """A ban, an ingress filter and a rule each have a page that says what follows from them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.browser.conftest import Visiting, until
 from tests.support.served import Server, start_server
 from tests.support.sysmon import story
+from vedette.state.accounts import license as licenses
 
 HOST = "policy.example"
 RULE = """title: Shells of Word
@@ -22,9 +26,23 @@ detection:
 """
 
 
+def provider_keys(folder: Path) -> tuple[Path, Path]:
+    """The private and the public key of who issues licenses, as files."""
+    private, public = folder / "private.pem", folder / "public.pem"
+    if not private.exists():
+        key = Ed25519PrivateKey.generate()
+        pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+        kind = serialization.PublicFormat.SubjectPublicKeyInfo
+        private.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+        public.write_bytes(key.public_key().public_bytes(pem, kind))
+    return private, public
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = start_server(tmp_path_factory.mktemp("policy"))
+    folder = tmp_path_factory.mktemp("policy")
+    key = f"license_provider_key={provider_keys(folder)[1]}"
+    running = start_server(folder, "--set", key)
     found = next(running)
     with found.sender() as sender:
         assert sender.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
@@ -205,3 +223,24 @@ def test_a_setting_of_the_database_is_changed_and_its_secret_is_not_shown(
         kept = client.get("/api/v1/settings/global/platformserver").json()
     assert (kept["server_url"], kept["ssl_certificate_verify"]) == ("control.example", False)
     assert kept["auth_token_set"]
+
+
+def test_a_license_is_applied_and_one_of_another_server_is_refused(
+    visiting: Visiting, server: Server
+) -> None:
+    private, _ = provider_keys(server.data)
+    with server.analyst() as client:
+        token = client.get("/api/v1/license").json()["server_token"]
+    other = licenses.issue(private, "another-server", 500, "2099-01-31")
+    with visiting() as visit:
+        visit.expected.append("400")
+        page = visit.open("/ui/settings")
+        assert token in page.inner_text("main")
+        page.fill("[name=license]", other)
+        page.click("button:text('Apply')")
+        page.wait_for_selector("#undo .failed :text('another server')")
+        assert page.input_value("[name=license]") == other
+        assert "none; the server works" in page.inner_text("main")
+        page.fill("[name=license]", licenses.issue(private, token, 500, "2099-01-31"))
+        page.click("button:text('Apply')")
+        page.wait_for_selector("main :text('for 500 sensors, until 2099-01-31')")

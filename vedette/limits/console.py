@@ -41,16 +41,20 @@ HISTOGRAM_BUCKETS_LEAST: Final = 24
 HISTOGRAM_BUCKETS_MAX: Final = 400
 """Most intervals that a histogram has."""
 
-ALERTS_PAGE: Final = 120
-"""Alerts that one page of the queue has; groups say how many more there are."""
+ALERTS_PAGE: Final = 100
+"""Alerts that one page of the queue has; groups say how many more there are. A page has at most
+2,500 elements, which a browser shows within a tenth of a second."""
+
+ALERTS_NESTED_PAGE: Final = 50
+"""The same of a page with groups within groups."""
 
 DIFF_LINES_MAX: Final = 2_000
 """Lines of two texts together that a page compares: texts made for it take a second then."""
 
-ALERT_SECTIONS: Final = 50
+ALERT_SECTIONS: Final = 45
 """Groups that one page of the queue has, the gravest."""
 
-ALERT_INNER_SECTIONS: Final = 200
+ALERT_INNER_SECTIONS: Final = 45
 """Groups within groups that one page of the queue has, the gravest."""
 
 LINEAGE_DEPTH: Final = 3

@@ -1,5 +1,6 @@
 """The queue of alerts: grouped, one beside the list, its lineage."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 from zlib import crc32
@@ -27,7 +28,7 @@ from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
-from vedette.store.read.detection.alert_facets import AlertGroup
+from vedette.store.read.detection.alert_facets import AlertGroup, AlertGroups
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -81,15 +82,17 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
-        wanted = SearchRequest(parts, limits.ALERTS_PAGE, 0, _order(params), facets=_FACETS)
+        page = limits.ALERTS_NESTED_PAGE if then else limits.ALERTS_PAGE
+        wanted = SearchRequest(parts, page, 0, _order(params), facets=_FACETS)
         try:
             found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
             groups = _groups(engine, scope, parts, by, here, now_us)
-            inner = _groups(engine, scope, parts, by, here, now_us, then) if then else []
+            inner = _groups(engine, scope, parts, by, here, now_us, then).groups if then else ()
         except QueryError as error:
-            return {"problem": str(error), "found": None, "sections": []}
-        sections = _sections(groups, inner, found.rows, by, then)
-        return {"problem": "", "found": found, "sections": sections}
+            return {"problem": str(error), "found": None, "sections": [], "groups_total": 0}
+        sections = _sections(groups.groups, inner, found.rows, by, then)
+        total = groups.total
+        return {"problem": "", "found": found, "sections": sections, "groups_total": total}
 
     values = await run_search(request, here, work)
     return render(
@@ -182,17 +185,16 @@ def _groups(
     here: Services,
     now_us: int,
     then: str = "",
-) -> list[AlertGroup]:
+) -> AlertGroups:
     """The gravest groups; `then`: those within them."""
     rows = limits.ALERT_INNER_SECTIONS if then else limits.ALERT_SECTIONS
     wanted = SearchRequest(parts, rows, 0, (Sort("severity", is_descending=True),))
     names = ",".join(GROUPS[one][0] for one in (by, then) if one)
-    found = alert_search.groups(engine, scope, wanted, names, here.settings, now_us)
-    return list(found.groups)
+    return alert_search.groups(engine, scope, wanted, names, here.settings, now_us)
 
 
 def _sections(
-    groups: list[AlertGroup], inner: list[AlertGroup], rows: Any, by: str, then: str
+    groups: Sequence[AlertGroup], inner: Sequence[AlertGroup], rows: Any, by: str, then: str
 ) -> list[Section]:
     """Groups with their alerts; with `then`, these are in the groups within."""
     found = {value: _section(one, value, GROUPS[by][1]) for one, value in _by_value(groups, by)}
@@ -211,7 +213,7 @@ def _sections(
     return list(found.values())
 
 
-def _by_value(groups: list[AlertGroup], by: str) -> list[tuple[AlertGroup, str]]:
+def _by_value(groups: Sequence[AlertGroup], by: str) -> list[tuple[AlertGroup, str]]:
     return [(one, str(one.values.get(GROUPS[by][1], ""))) for one in groups]
 
 

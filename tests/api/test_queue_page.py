@@ -1,0 +1,44 @@
+"""The page of a full queue of alerts, as it is sent."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.test_alerts import hit
+from tests.support.served import Server
+from tests.support.sysmon import story
+from tests.support.written_detections import alerted_server
+from vedette.model.findings.detection import Detection, Source
+
+HOST = "a-host-with-a-long-name.queue.example"
+RULES = 120
+ELEMENTS_MAX = 2_500
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    def detect(server: Server) -> list[Detection]:
+        with server.sender() as client:
+            assert client.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
+        with server.analyst() as client:
+            rows = client.get("/api/v1/process", params={"rows": "50"}).json()["results"]
+        return [
+            hit(row, Source("rule", f"{number:08}"), f"Finding {number}")
+            for number in range(RULES)
+            for row in rows
+        ]
+
+    with alerted_server(tmp_path_factory.mktemp("queue"), detect) as server:
+        yield server
+
+
+@pytest.mark.parametrize("view", ["q=", "q=&by=host", "q=&by=rule&then=process", "q=&by=user"])
+def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None:
+    with server.analyst() as client:
+        page = client.get(f"/ui/alerts?{view}", headers={"Accept": "text/html"})
+    assert page.is_success
+    assert 500 < len(re.findall(r"<[a-z]", page.text)) <= ELEMENTS_MAX
+    groups = int(re.search(r"alerts in (\d+) group", page.text)[1])
+    shown = len(re.findall('class="group (outer)?"', page.text))
+    assert (groups > shown) is ("here the gravest" in page.text)
