@@ -82,10 +82,8 @@ class Membership:
         self._taken: set[int] = set()
         """Slots whose records are accepted."""
         self._stopping = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._beat_loop, name="heartbeat", daemon=True),
-            threading.Thread(target=self._sharing_loop, name="sharing", daemon=True),
-        ]
+        self._beating = threading.Thread(target=self._beat_loop, name="heartbeat", daemon=True)
+        self._sharing = threading.Thread(target=self._sharing_loop, name="sharing", daemon=True)
         self._holder: SlotHolder | None = None
         self._intervals: Intervals | None = None
         self._load_rules: Callable[[], None] = lambda: None
@@ -99,24 +97,25 @@ class Membership:
         return self._view
 
     def begin(self) -> None:
-        """Adds this server to the others; call it before anything is stored."""
+        """Adds this server to the others, and begins to renew the lease: a start may take longer
+        than it lasts. Call it before anything is stored."""
         slots.ensure_slots(self._database)
         self._register()
         self._look()
+        self._beating.start()
 
     def start(
         self, holder: SlotHolder, intervals: Intervals, load_rules: Callable[[], None]
     ) -> None:
-        """Begins to renew the lease and to take slots. `load_rules` loads the rules if any changed,
-        and says that this server judges by them; it may take seconds."""
+        """Begins to take slots. `load_rules` loads the rules if any changed, and says that this
+        server judges by them; it may take seconds."""
         self._holder, self._intervals, self._load_rules = holder, intervals, load_rules
-        for thread in self._threads:
-            thread.start()
+        self._sharing.start()
 
     def close(self) -> None:
         """Leaves the other servers. Call it when nothing is stored any more."""
         self._stopping.set()
-        for thread in self._threads:
+        for thread in (self._beating, self._sharing):
             if thread.ident is not None:
                 thread.join()
         if self._id:

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from vedette.clock import SystemClock
 from vedette.errors import UnavailableError
 from vedette.limits import HOST_SLOTS, SERVER_GRACE_S
+from vedette.servers.membership import Membership
 from vedette.state.db.database import Database, time_us
 from vedette.state.jobs.leases import Leases
 from vedette.state.servers import commit_numbers, request_counts, server_list, slots
@@ -196,3 +197,20 @@ def test_servers_tell_each_other_how_many_requests_they_let_through(database: Da
     assert request_counts.exchange(database, "one", {"token": 7}) == {}
     assert request_counts.exchange(database, "two", {"token": 2}) == {("token", "one"): 7}
     assert request_counts.exchange(database, "one", {}) == {("token", "two"): 2}
+
+
+def test_a_server_keeps_its_lease_while_it_starts(database: Database) -> None:
+    """However long that takes: others would end its connections in the middle."""
+    skip_sqlite(database)
+    one = Introduction("", "https://starting:8443", "", "1", "0030", 1)
+    membership = Membership(database, one, lambda: "", lease_s=2)
+    membership.begin()
+    try:
+        until_s = time.monotonic() + 2 + 2 * SERVER_GRACE_S
+        while time.monotonic() < until_s:
+            assert server_list.end_expired(database) == []
+            time.sleep(0.2)
+        assert [row.id for row in server_list.running(database)] == [membership.id]
+    finally:
+        membership.close()
+    assert server_list.running(database) == []
