@@ -64,9 +64,10 @@ for first in range(0, 500, 100):
 before = stored()
 limit_files(40_000)
 print(refused(engine.command, "OPTIMIZE TABLE rows FINAL"), stored() == before)
-engine.query("OPTIMIZE TABLE rows FINAL")  # as the engine does it by itself
-engine.recover_failed_writes()
-print(stored() == before)
+for notice in (lambda: None, engine.recover_failed_writes):
+    engine.query("OPTIMIZE TABLE rows FINAL")  # as the engine does it by itself
+    notice()
+    print(stored() == before)
 limit_files(NONE)
 engine.command("OPTIMIZE TABLE rows FINAL")
 print(stored())
@@ -126,6 +127,7 @@ def test_while_a_search_is_in_the_way_nothing_is_answered(tmp_path: Path) -> Non
 def test_a_merge_that_the_disk_refuses_costs_nothing(tmp_path: Path) -> None:
     assert program(OPENED + MERGED, tmp_path).splitlines() == [
         "True True",
+        "True",
         "True",
         "[500, 500, 500, 5]",
     ]

@@ -30,8 +30,8 @@ from vedette.store.engine.client_pool import Pool
 from vedette.store.engine.errors import (
     CorruptPartError,
     PartName,
-    deadline_error,
     domain_errors,
+    left_s,
 )
 from vedette.store.engine.fenced_insert import FencedInserts
 from vedette.store.engine.insert_retry import insert_until_known
@@ -235,14 +235,17 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Rows:
-        with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
-            result = client.query(
-                text,
-                parameters=escaped(params),
-                settings=read_settings,
-                query_formats=READ_FORMATS,
-            )
-            return Rows(tuple(result.column_names), result.result_rows)
+        def read() -> Rows:
+            with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
+                result = client.query(
+                    text,
+                    parameters=escaped(params),
+                    settings=read_settings,
+                    query_formats=READ_FORMATS,
+                )
+                return Rows(tuple(result.column_names), result.result_rows)
+
+        return self._failed_writes.reread(read)
 
     def query_table(
         self,
@@ -254,17 +257,20 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> pa.Table:
-        with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
-            # Not `query_arrow`: for that the driver sets each setting by a statement of its own.
-            result = client.query(
-                text,
-                parameters=escaped(params),
-                settings=read_settings,
-                query_formats=READ_FORMATS,
-                column_oriented=True,
-            )
-            columns = result.result_columns or [()] * len(schema)
-            return pa.table(list(map(pa.array, columns, schema.types)), schema)
+        def read() -> pa.Table:
+            with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
+                # Not `query_arrow`: for that the driver sets each setting by its own statement.
+                result = client.query(
+                    text,
+                    parameters=escaped(params),
+                    settings=read_settings,
+                    query_formats=READ_FORMATS,
+                    column_oriented=True,
+                )
+                columns = result.result_columns or [()] * len(schema)
+                return pa.table(list(map(pa.array, columns, schema.types)), schema)
+
+        return self._failed_writes.reread(read)
 
     def read_arrow(self, sql: str, settings: Settings | None = None) -> pa.Table:
         """A result as the engine writes it in Arrow format, for rows that are copied."""
@@ -315,7 +321,7 @@ class ClickHouseEngine:
                 **placed,
             }
             if until_s is not None:
-                merged["max_execution_time"] = f"{_left_s(until_s):.3f}"
+                merged["max_execution_time"] = f"{left_s(until_s):.3f}"
             if cancel is None:
                 yield client, text, merged
                 return
@@ -330,8 +336,9 @@ class ClickHouseEngine:
         try:
             yield
         except CorruptPartError as error:
-            if error.part is not None and error.part not in self.unreadable_parts:
-                self.unreadable_parts |= {error.part}
+            part = error.part
+            if part and part not in self.unreadable_parts and not self._failed_writes.is_behind:
+                self.unreadable_parts |= {part}
                 _LOG.error("%s; restore it from a backup", error)
             raise
 
@@ -437,12 +444,3 @@ def create_database(open_client: OpenClient, name: str, capabilities: Capabiliti
 
 def _creation(database: str, capabilities: Capabilities) -> str:
     return f"CREATE DATABASE IF NOT EXISTS `{database}`{capabilities.on_cluster}"
-
-
-def _left_s(until_s: float) -> float:
-    """Seconds until a time of the monotonic clock, at least a millisecond: 0 is no limit to the
-    engine. Raises UnavailableError (`reason` "deadline")."""
-    left_s = until_s - time.monotonic()
-    if left_s <= 0:
-        raise deadline_error()
-    return max(left_s, 0.001)

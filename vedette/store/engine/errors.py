@@ -1,6 +1,7 @@
 """Maps failures of the engine: transient ones become UnavailableError (503), others are bugs."""
 
 import errno
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,6 +97,15 @@ class ManyRowsError(VedetteError):
 
 def deadline_error() -> UnavailableError:
     return UnavailableError("the search took longer than allowed", reason="deadline")
+
+
+def left_s(until_s: float) -> float:
+    """Seconds until a time of the monotonic clock, at least a millisecond: 0 is no limit to the
+    engine. Raises UnavailableError (`reason` "deadline")."""
+    seconds = until_s - time.monotonic()
+    if seconds <= 0:
+        raise deadline_error()
+    return max(seconds, 0.001)
 
 
 def descriptors_error() -> UnavailableError:

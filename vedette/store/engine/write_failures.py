@@ -14,15 +14,17 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from clickhouse_connect.driver.exceptions import DatabaseError
 
 from vedette.errors import UnavailableError, VedetteError
 from vedette.limits import RELOAD_ATTACH_S, RELOAD_ATTEMPT_S, RELOAD_KILL_S, RELOAD_WAIT_S
 from vedette.store.engine.client_pool import Pool
-from vedette.store.engine.errors import domain_errors
+from vedette.store.engine.errors import CorruptPartError, domain_errors
 from vedette.store.engine.part_files import discard_unfinished
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,6 +74,23 @@ class FailedWrites:
         if self._count() != seen:
             self.reload()
             raise UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
+
+    def reread(self, read: Callable[[], T]) -> T:
+        """The result of a read. Where it meets a corrupt part that a failed write has left, it is
+        done once more, after that part is gone."""
+        seen = self.seen
+        try:
+            return read()
+        except CorruptPartError:
+            self.reload()
+            if self.seen == seen:
+                raise
+            return read()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a write has failed of which the consequences are not removed yet."""
+        return self._count() != self.seen
 
     def check(self) -> None:
         """Raises UnavailableError while tables are loaded again or could not be."""
