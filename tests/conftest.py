@@ -9,6 +9,7 @@ of one local shard, where every answer must be the same. `doubled_engine` names 
 twice, as a cluster of two would: reads see every row two times.
 """
 
+import gc
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,6 +91,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: turns.get(folders.get(item.nodeid, ""), len(turns)))
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end: the collector of garbage need not go
+    over it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 _ID_BYTES_MAX = 40
 
 
@@ -132,8 +140,10 @@ def _users(path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def store_pool(root_engine: ClickHouseEngine) -> StorePool:
-    return StorePool(root_engine)
+def store_pool(root_engine: ClickHouseEngine) -> Iterator[StorePool]:
+    pool = StorePool(root_engine)
+    yield pool
+    pool.close()
 
 
 def _with_tables(pool: StorePool, capabilities: Capabilities) -> Iterator[ClickHouseEngine]:

@@ -207,7 +207,7 @@ class ClickHouseEngine:
             0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
         )
         self._router: ShardRouter | None = None
-        self._open_client = open_client
+        self.open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
         self._writer = Pool(partial(open_client, database), limits.STORE_WRITERS)
         self._control = Pool(partial(open_client, database), limits.STORE_CONTROL_CLIENTS)
@@ -427,7 +427,7 @@ class ClickHouseEngine:
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
         """An engine on another database of the same ClickHouse; close it before this one."""
         self.command(_creation(database, capabilities))
-        return ClickHouseEngine(self._open_client, database, capabilities)
+        return ClickHouseEngine(self.open_client, database, capabilities)
 
     def close(self) -> None:
         """Wait for running calls, then release the engine and its data directory."""
