@@ -232,7 +232,8 @@ def test_nothing_moves_while_a_server_does_not_see_it(
         mover.start()
         assert wait_for(lambda: bool(shard_moves.behind(cluster.state)), True, PATIENCE_S)
         time.sleep(LEASE_S / 4)
-        assert [one.step for one in shard_moves.under_way(cluster.state)] == ["copy"]
+        # It has not begun where the server was stopped before it had seen the map as it is.
+        assert {one.step for one in shard_moves.under_way(cluster.state)} <= {"copy"}
         assert cluster.front.placement()[0][sensor] == source
         mover.join(PATIENCE_S + 2 * LEASE_S)
         assert mover.exitcode == 0

@@ -35,6 +35,7 @@ def freeze(engine: Engine, source: Path, target: Path, name: str) -> None:
         "WHERE database = {database:String} AND engine LIKE '%MergeTree'",
         {"database": engine.database},
     )
+    _discard_unwritten_counter(source)
     for (table,) in tables.rows:
         # Names of snapshots cannot be bound; checked above.
         engine.command(f"ALTER TABLE `{table}` FREEZE WITH NAME '{name}'")
@@ -42,6 +43,14 @@ def freeze(engine: Engine, source: Path, target: Path, name: str) -> None:
     shadow = source / "shadow" / name
     _move_parts(shadow / "store", target / "store")
     shutil.rmtree(shadow)
+
+
+def _discard_unwritten_counter(source: Path) -> None:
+    """Removes the engine's number of the last `FREEZE` where a kill left the file empty: it would
+    refuse every further one, and begins anew without it. Names of snapshots do not depend on it."""
+    counter = source / "shadow" / "increment.txt"
+    if counter.is_file() and not counter.read_bytes().strip():
+        counter.unlink()
 
 
 def forget(source: Path, name: str) -> None:
