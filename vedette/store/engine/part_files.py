@@ -15,7 +15,7 @@ import zstandard
 
 from vedette.limits import CHECKSUMS_BYTES_MAX, REPLACED_PARTS_KEPT_S
 
-_NAME: Final = re.compile(r"([^_]+)_(\d+)_(\d+)_(\d+)(?:_(\d+))?")
+_NAME: Final = re.compile(r"([^_]{1,64})_(\d{1,20})_(\d{1,20})_(\d{1,10})(?:_(\d{1,20}))?")
 """Partition, first and last block, level, and the mutation that made it."""
 
 _HEAD: Final = b"checksums format version: 4\n"
