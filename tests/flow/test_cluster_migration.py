@@ -73,7 +73,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
                     tale = story(host)
                     tale.host.record_id += 1_000 * step
                     sender.post("/api/v1/ingest", json=tale.records).raise_for_status()
-        assert wait_for(partial(_is_told, server), True)
+        assert wait_for(partial(_is_told, server), True, 60.0)
         seen = answers(server)
     assert len(seen["processes"]) == 2 * 4 * len(HOSTS)
     assert seen["alerts"]
