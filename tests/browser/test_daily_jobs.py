@@ -72,7 +72,9 @@ def shell_of(server: Server, route: str) -> dict[str, Any]:
     """The process or the alert of the host's PowerShell."""
     with server.analyst() as client:
         query = {"q": f"hostname:{HOST} process_name:powershell.exe", "rows": 1}
-        (found,) = client.get(route, params=query).json()["results"]
+        answer = client.get(route, params=query)
+        assert answer.is_success, answer.text
+    (found,) = answer.json()["results"]
     return dict(found)
 
 

@@ -35,6 +35,8 @@ class _Made:
     clients: "list[_Client]" = field(default_factory=list)
     """Those that nobody uses."""
     are_merges_stopped: bool = False
+    keeps_clients: bool = False
+    """While a store is closed: a client that is closed before has failed."""
 
     def end(self) -> None:
         while self.clients:
@@ -56,7 +58,10 @@ class _Client:
         return self._opened.command(sql, *arguments, **named)
 
     def close(self) -> None:
-        self._store.clients.append(self)
+        if self._store.keeps_clients:
+            self._store.clients.append(self)
+        else:
+            self.end()
 
     def end(self) -> None:
         self._opened.close()
@@ -105,7 +110,7 @@ class StorePool:
 
     def give_back(self, engine: ClickHouseEngine) -> None:
         """Closes a store; its database is emptied and kept, or dropped when a test changed it."""
-        engine.close()
+        self._close(engine)
         database = engine.database
         found = self._tables(database)
         detached = self._root.query(_DETACHED, {"database": database}).rows[0][0]
@@ -121,8 +126,14 @@ class StorePool:
         self._made[database].are_merges_stopped = False
         with_tables = self._engine(database, engine.capabilities)
         fill_tables(with_tables, self._root.database)
-        with_tables.close()
+        self._close(with_tables)
         self._free[repr(engine.capabilities)].append(database)
+
+    def _close(self, engine: ClickHouseEngine) -> None:
+        made = self._made[engine.database]
+        made.keeps_clients = True
+        engine.close()
+        made.keeps_clients = False
 
     def _is_changed(self, database: str, changed_s: list[tuple[str, str, int]]) -> bool:
         made = self._made[database]

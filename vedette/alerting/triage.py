@@ -8,7 +8,7 @@ import msgspec
 
 from vedette.alerting import undo
 from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import ALERT_AUDIT_QUERY_CHARS_MAX
+from vedette.limits import ALERT_AUDIT_QUERY_CHARS_MAX, NEWEST_ALERT_US
 from vedette.model.findings.alert import AlertRow, HistoryEntry
 from vedette.model.scope import Scope
 from vedette.query import Condition
@@ -21,6 +21,7 @@ from vedette.state.policy.ignored_reports import Ignorer, ReportKey
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alert_selection import summary
 from vedette.store.read.detection.alerts import alerts_by_id, reports_of
+from vedette.store.read.detection.cloud_alerts import newest_creation_us
 from vedette.store.write.alert_changes import AlertChange, change_alerts
 from vedette.store.write.alerts import ALERT_WRITERS
 
@@ -169,6 +170,13 @@ def _check_expected(engine: Engine, where: Condition, scope: Scope, expected: in
 def except_ids_condition(ids: Sequence[str]) -> Condition:
     """The alerts without these ids, in lower case."""
     return Condition("id NOT IN {except_ids:Array(String)}", {"except_ids": list(ids)})
+
+
+def newest_alert_us(engine: Engine, database: Database, now_us: int) -> int:
+    """By when the alerts that are there now were made (epoch microseconds); all others are made
+    later. Waits for alerts that are being written: those have their times before they are seen."""
+    with database.exclusive(ALERT_WRITERS):
+        return newest_creation_us(engine, now_us - NEWEST_ALERT_US)
 
 
 def until_condition(time_us: int) -> Condition:

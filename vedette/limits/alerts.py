@@ -89,3 +89,7 @@ ALERT_UNDO_ALERTS_MAX = 20_000
 
 ALERT_UNDO_US = 10 * 60 * 1_000_000
 """Microseconds for which a bulk change can be undone; after that others have worked on."""
+
+NEWEST_ALERT_US = 60 * 60 * 1_000_000
+"""Microseconds before now in which the newest alert is searched: more than the clocks of servers
+differ."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from vedette import limits
 from vedette.errors import UnavailableError
@@ -33,6 +34,11 @@ def _stream(engine: ClickHouseEngine, how: dict[str, Any]) -> object:
     with engine.stream(ENDLESS_ROWS, **how) as blocks:
         return sum(len(block) for block in blocks)
 
+
+FAILING = "SELECT number, throwIf(number = 5000) FROM numbers(10000)"
+SLOW = "SELECT number, sleepEachRow(0.0001) FROM numbers(1000000)"
+EARLY_ROWS = {"max_block_size": 10}
+"""So that rows are written before a query ends."""
 
 READS = pytest.mark.parametrize("read", [_query, _table, _stream])
 
@@ -141,3 +147,41 @@ def test_a_search_is_cancelled_by_the_token_of_its_bounds(engine: ClickHouseEngi
     with pytest.raises(UnavailableError) as refusal:
         Reach.within(60, cancel=token).ask(engine, ENDLESS, {}, indexes=None)
     assert refusal.value.reason == "cancelled"
+
+
+def _fails(engine: ClickHouseEngine) -> None:
+    with pytest.raises(ClickHouseError, match="throwIf"):
+        engine.query(FAILING, settings=EARLY_ROWS)
+
+
+def _is_late(engine: ClickHouseEngine) -> None:
+    with pytest.raises(UnavailableError) as refusal:
+        engine.query(SLOW, settings=EARLY_ROWS, deadline_s=0.2)
+    assert refusal.value.reason == "deadline"
+
+
+def _is_cancelled(engine: ClickHouseEngine) -> None:
+    token = CancelToken()
+    threading.Timer(0.2, token.cancel).start()
+    with pytest.raises(UnavailableError) as refusal:
+        engine.query(SLOW, settings=EARLY_ROWS, cancel=token)
+    assert refusal.value.reason == "cancelled"
+
+
+@pytest.mark.parametrize("end", [_fails, _is_late, _is_cancelled])
+def test_the_rows_of_a_read_that_failed_are_in_no_other_answer(
+    contract_engine: ClickHouseEngine, end: Callable[[ClickHouseEngine], None]
+) -> None:
+    for _ in range(3):
+        end(contract_engine)
+        assert contract_engine.query("SELECT toUInt64(7) AS number, 0").rows == [(7, 0)]
+        end(contract_engine)
+        schema = pa.schema([("number", pa.uint64())])
+        found = contract_engine.query_table("SELECT toUInt64(7) AS number", schema)
+        assert found.to_pylist() == [{"number": 7}]
+        end(contract_engine)
+        found = contract_engine.read_arrow("SELECT toUInt64(7) AS number")
+        assert found.to_pylist() == [{"number": 7}]
+        end(contract_engine)
+        with contract_engine.stream("SELECT toUInt64(7) AS number") as blocks:
+            assert [tuple(row) for block in blocks for row in block] == [(7,)]

@@ -1,13 +1,23 @@
-"""A pool of clients of the engine; a client serves one caller at a time."""
+"""A pool of clients of the engine; a client serves one caller at a time.
 
+A client whose call failed is replaced. The embedded engine keeps what a read had written before it
+failed (a deadline, a cancellation, an error in a later row) and puts it before the answer of the
+next call of that client (chDB 4.4): rows of one caller would reach another.
+"""
+
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from clickhouse_connect.driver.exceptions import ClickHouseError
+
 from vedette import limits
 from vedette.errors import UnavailableError
+
+_LOG = logging.getLogger(__name__)
 
 
 class Pool:
@@ -39,10 +49,21 @@ class Pool:
             client = self._idle.pop() if self._idle else self._open_client()
             try:
                 yield client
-            finally:
-                self._idle.append(client)
+            except BaseException:
+                self._replace(client)
+                raise
+            self._idle.append(client)
         finally:
             self._free.release()
+
+    def _replace(self, client: Any) -> None:
+        """The new one is opened first: the embedded engine ends with its last client."""
+        try:
+            self._idle.append(self._open_client())
+        except (ClickHouseError, OSError) as error:
+            _LOG.warning("a client of the telemetry store cannot be replaced yet: %s", error)
+        finally:
+            client.close()
 
     def pause(self) -> None:
         """Lets callers wait until `resume`."""

@@ -11,6 +11,7 @@ from vedette.alerting.triage import (
     change_alerts_at_once,
     except_ids_condition,
     ids_condition,
+    newest_alert_us,
     undo_change,
     until_condition,
 )
@@ -91,10 +92,15 @@ def undo(action_id: str, here: Here, caller: Caller) -> Response:
 def _counted(
     here: Services, caller: Principal, scope: Scope, acting: Scope, wanted: BulkChange
 ) -> Response:
-    """What a change would be. Nothing is made between the snapshot and the count."""
-    snapshot_us = here.clock.now_us() if wanted.until_us is None else wanted.until_us
-    where, _ = _selection(here, wanted, until_us=snapshot_us)
+    """What a change would be. The snapshot is when the newest of them was made: the newest of all
+    alerts would tell of those that the caller may not see."""
+    now_us = here.clock.now_us()
+    until_us = wanted.until_us
+    if until_us is None:
+        until_us = newest_alert_us(here.engine, here.database, now_us)
+    where, _ = _selection(here, wanted, until_us=until_us)
     found = summary(here.engine, where, acting, caller.name)
+    snapshot_us = found.newest_us or now_us if wanted.until_us is None else wanted.until_us
     seen = found.alerts if acting == scope else count_alerts(here.engine, where, scope)
     return json_answer(
         {
