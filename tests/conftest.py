@@ -4,9 +4,9 @@ chDB holds one data directory in a process, so a test run has one engine, `root_
 every test that asks for `engine` gets a database of its own in it, with all tables. A test
 that needs a data directory of its own (a crash, a second server) runs it in a subprocess.
 
-`contract_engine` runs a test twice: on plain tables, and on Distributed tables over a cluster
-of one local shard, where every answer must be the same. `doubled_engine` names that shard
-twice, as a cluster of two would: reads see every row two times.
+`contract_engine`, and `engine` among the contracts, run a test twice: on plain tables, and on
+Distributed tables over a cluster of one local shard, where every answer must be the same.
+`doubled_engine` names that shard twice, as a cluster of two would: reads see every row two times.
 """
 
 import gc
@@ -153,9 +153,15 @@ def _with_tables(pool: StorePool, capabilities: Capabilities) -> Iterator[ClickH
 
 
 @pytest.fixture
-def engine(store_pool: StorePool) -> Iterator[ClickHouseEngine]:
-    """An empty store."""
+def plain_engine(store_pool: StorePool) -> Iterator[ClickHouseEngine]:
+    """An empty store of an embedded engine."""
     yield from _with_tables(store_pool, EMBEDDED)
+
+
+@pytest.fixture
+def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
+    """An empty store; among the contracts once of each kind."""
+    return plain_engine
 
 
 @pytest.fixture(params=[KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"])

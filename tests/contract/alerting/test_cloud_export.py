@@ -74,7 +74,7 @@ def same_millisecond(
 
 
 @pytest.mark.parametrize("way", [next_millisecond, same_millisecond])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_an_export_misses_none_and_doubles_none(
     engine: Engine, database: Database, clock: DrivenClock, way: object, seed: int
 ) -> None:
@@ -138,7 +138,7 @@ def test_an_alert_that_changes_while_its_page_is_read_is_not_left_out(
         clock.advance(1)
         seq = next(commits)
         writer.write([detection(1, seq=seq, time_us=NOW_US + seq * SECOND_US)])
-        engine.command("OPTIMIZE TABLE alert FINAL")
+        engine.command(f"OPTIMIZE TABLE {engine.capabilities.storage('alert')} FINAL")
 
     found: Any = Interrupted(engine, change)
     assert len(page(found, Span(0), 10, clock.now_us()).rows) == 3

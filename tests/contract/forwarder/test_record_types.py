@@ -90,7 +90,7 @@ def test_events_of_many_commits_are_forwarded_though_segments_merge(
         paths += [f"{number} {part}" for part in range(3)]
         if number == 11:
             here.run(lambda: all_sent(here, one))
-    here.engine.command("OPTIMIZE TABLE segment FINAL")
+    here.engine.command(f"OPTIMIZE TABLE {here.engine.capabilities.storage('segment')} FINAL")
     here.run(lambda: all_sent(here, one))
     records = here.records()
     assert {record["filemod_path"] for record in records} == set(paths)

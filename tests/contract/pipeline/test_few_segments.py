@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.contract.pipeline.write_path import (
     NOON_S,
     WritePath,
@@ -27,6 +29,12 @@ from vedette.store.write.insert import write_commit
 DAY_S = 24 * 3600
 WINDOW_S = SEGMENT_WINDOW_MS // 1_000
 NOON_MS = NOON_S * 1_000
+
+
+@pytest.fixture
+def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
+    """Which segment a row belongs to is decided before the store; a day of commits."""
+    return plain_engine
 
 
 def agent() -> tuple[Host, Process]:

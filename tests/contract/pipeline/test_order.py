@@ -4,6 +4,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.contract.pipeline.write_path import NOON_S, WritePath, event_texts, processes, write_path
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
@@ -23,6 +25,12 @@ OWN_COLUMNS = [
     for column in PROCESS
     if column.name not in {"parent_md5", "parent_sha256", "parent_username"}
 ]
+
+
+@pytest.fixture
+def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
+    """What comes of any order is decided before the store; minutes of drawing."""
+    return plain_engine
 
 
 def records(name: str) -> list[dict[str, Any]]:

@@ -34,6 +34,12 @@ STALL_S = 3.0
 EVENTS, REJECTED = Outcome.EVENTS, Outcome.REJECTED
 
 
+@pytest.fixture
+def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
+    """Workers know nothing of the kind of store."""
+    return plain_engine
+
+
 @pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
 def spinning(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, request: pytest.FixtureRequest

@@ -151,9 +151,9 @@ def family(engine: ClickHouseEngine) -> None:
     store(engine, partial(3, parent_id=P2, start=9, last_update=1))
 
 
-def test_a_summary_that_is_asked_for_again_reads_nothing(engine: ClickHouseEngine) -> None:
-    family(engine)
-    counting: Any = Counting(engine)
+def test_a_summary_that_is_asked_for_again_reads_nothing(plain_engine: ClickHouseEngine) -> None:
+    family(plain_engine)
+    counting: Any = Counting(plain_engine)
     first = summary(counting, EVERYTHING, P2, 0, 15, NOTHING_SUPPRESSED)
     read = counting.reads
     assert read > 0

@@ -79,12 +79,14 @@ def test_a_process_that_nobody_knew_is_found_when_it_comes(engine: ClickHouseEng
 
 
 def test_who_may_not_see_a_process_does_not_get_cached_results(
-    engine: ClickHouseEngine,
+    plain_engine: ClickHouseEngine,
 ) -> None:
-    store(engine, partial(1, file("a")))
-    assert load_segment_counts(engine, P1, MINE) is load_segment_counts(engine, P1, EVERYTHING)
-    assert load_segment_counts(engine, P1, NOBODY) is None
-    assert load_segment_counts(engine, P1, MINE) is not None
+    store(plain_engine, partial(1, file("a")))
+    assert load_segment_counts(plain_engine, P1, MINE) is load_segment_counts(
+        plain_engine, P1, EVERYTHING
+    )
+    assert load_segment_counts(plain_engine, P1, NOBODY) is None
+    assert load_segment_counts(plain_engine, P1, MINE) is not None
 
 
 def test_kinds_are_questions_of_their_own(engine: ClickHouseEngine) -> None:
@@ -192,7 +194,7 @@ def test_nothing_is_cached_where_nothing_may_be() -> None:
     assert kept.get_or_load(P1, "q", lambda: 2, size) == 2
 
 
-def test_segment_counts_are_sized_by_their_segments(engine: ClickHouseEngine) -> None:
-    store(engine, partial(1, file("a")), partial(1, file("b"), window_ms=NEXT_MS))
-    assert isinstance(load_segment_counts(engine, P1, EVERYTHING), SegmentCounts)
-    assert engine.process_cache.bytes_kept == 1_080
+def test_segment_counts_are_sized_by_their_segments(plain_engine: ClickHouseEngine) -> None:
+    store(plain_engine, partial(1, file("a")), partial(1, file("b"), window_ms=NEXT_MS))
+    assert isinstance(load_segment_counts(plain_engine, P1, EVERYTHING), SegmentCounts)
+    assert plain_engine.process_cache.bytes_kept == 1_080

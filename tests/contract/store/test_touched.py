@@ -94,7 +94,8 @@ def test_what_is_gone_is_left_out(engine: ClickHouseEngine) -> None:
     commit(engine, 5, 1, 2)
     touched = touched_segments(engine, Commits(0, 5))
     engine.command(
-        "ALTER TABLE segment DELETE WHERE process_id = {id:String} SETTINGS mutations_sync = 1",
+        f"ALTER TABLE {engine.capabilities.storage('segment')} DELETE "
+        "WHERE process_id = {id:String} SETTINGS mutations_sync = 1",
         {"id": process_id(1)},
     )
     found, columns = whole_segments(engine, touched, ["path"])

@@ -103,7 +103,7 @@ def test_an_event_is_counted_once_while_parts_merge(engine: ClickHouseEngine) ->
         row = search_segments(engine, ALL, EVERYTHING).rows[0]
         assert row["filemod_count"] == number + 1
         if number % 7 == 0:
-            engine.command("OPTIMIZE TABLE segment")
+            engine.command(f"OPTIMIZE TABLE {engine.capabilities.storage('segment')}")
 
 
 def test_a_doubled_cluster_answers_twice(doubled_engine: ClickHouseEngine) -> None:

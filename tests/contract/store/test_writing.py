@@ -37,14 +37,14 @@ def binary(sensor_id: int, path: str, time_us: int = 5, **values: str) -> Binary
 
 
 def test_a_large_batch_arrives_as_one_part(engine: ClickHouseEngine) -> None:
-    engine.command("SYSTEM STOP MERGES segment")
+    engine.command(f"SYSTEM STOP MERGES {segments(engine)}")
     batch = [partial(number, file(f"c:\\{number}"), last_update=1) for number in range(70_000)]
     write_commit(engine, Commit(segments=batch))
     assert rows_of_parts(engine) == [70_000]
 
 
 def test_portions_that_several_prepared_arrive_as_one_part(engine: ClickHouseEngine) -> None:
-    engine.command("SYSTEM STOP MERGES segment")
+    engine.command(f"SYSTEM STOP MERGES {segments(engine)}")
     portions = [[partial(1, file("c:\\a"))], [partial(2)], [partial(3), partial(4, file("b"))]]
     made = [commit_tables(Commit(segments=portion)) for portion in portions]
     write_tables(engine, joined_tables(made))
@@ -53,9 +53,14 @@ def test_portions_that_several_prepared_arrive_as_one_part(engine: ClickHouseEng
     assert totals == [1, 0, 0, 1]
 
 
+def segments(engine: ClickHouseEngine) -> str:
+    """The table that has their rows."""
+    return engine.capabilities.storage("segment")
+
+
 def rows_of_parts(engine: ClickHouseEngine) -> list[int]:
     found = engine.query(
-        "SELECT rows FROM system.parts WHERE table = 'segment' AND active "
+        f"SELECT rows FROM system.parts WHERE table = '{segments(engine)}' AND active "
         "AND database = currentDatabase()"
     )
     return [row[0] for row in found.rows]
@@ -67,7 +72,7 @@ def test_late_metadata_of_an_older_partition_is_written_before_new_events(
     newer = partial(1, window_ms=NEXT_MS, partition_ms=NEXT_MS, last_update=2)
     store(engine, newer, partial(1, username="bob"))
     parts = engine.query(
-        "SELECT partition_id FROM system.parts WHERE table = 'segment' AND active "
+        f"SELECT partition_id FROM system.parts WHERE table = '{segments(engine)}' AND active "
         "AND database = currentDatabase() ORDER BY modification_time, partition_id"
     )
     assert [row[0] for row in parts.rows] == [str(HOUR_MS), str(NEXT_MS)]

@@ -125,9 +125,3 @@ def database(tmp_path: Path) -> Iterator[Database]:
 @pytest.fixture
 def bench(engine: ClickHouseEngine, database: Database) -> Bench:
     return Bench(engine, database)
-
-
-@pytest.fixture
-def both(contract_engine: ClickHouseEngine, database: Database) -> Bench:
-    """On plain and on Distributed tables."""
-    return Bench(contract_engine, database)

@@ -18,20 +18,20 @@ ONE, TWO = (process_id(1), HOUR_MS), (process_id(2), HOUR_MS)
 EVIL = file(r"c:\temp\evil.exe")
 
 
-def test_new_telemetry_is_judged_once(both: Bench) -> None:
-    watched = both.watch("filemod:evil.exe")
-    assert both.run() == 0
-    both.commit(1, EVIL)
-    both.commit(2, file(r"c:\good.exe"))
-    assert both.run() == 1
-    assert both.run() == 0
-    assert both.tagged(watched) == [ONE]
-    record = both.record(watched)
+def test_new_telemetry_is_judged_once(bench: Bench) -> None:
+    watched = bench.watch("filemod:evil.exe")
+    assert bench.run() == 0
+    bench.commit(1, EVIL)
+    bench.commit(2, file(r"c:\good.exe"))
+    assert bench.run() == 1
+    assert bench.run() == 0
+    assert bench.tagged(watched) == [ONE]
+    record = bench.record(watched)
     assert (record.total_hits, record.total_tags, record.last_hit_count) == (1, 1, 1)
     assert record.last_hit_us > NOW_US
     assert record.last_result == 0
     assert record.last_us > 0
-    (told,) = both.told
+    (told,) = bench.told
     assert told.detection.alert_type == "watchlist.hit.query.process"
     assert told.detection.process_id == process_id(1)
     assert told.detection.matched == {"filemod_path": r"c:\temp\evil.exe"}
@@ -56,20 +56,20 @@ def test_a_segment_that_goes_on_is_told_of_once(bench: Bench) -> None:
     assert len(bench.told) == 1
 
 
-def test_the_stored_past_is_judged_too(both: Bench) -> None:
-    both.run()
-    both.commit(1, EVIL)
-    both.commit(2, EVIL, window_ms=NEXT_MS)
-    both.commit(3, file("c:\\good.exe"))
+def test_the_stored_past_is_judged_too(bench: Bench) -> None:
+    bench.run()
+    bench.commit(1, EVIL)
+    bench.commit(2, EVIL, window_ms=NEXT_MS)
+    bench.commit(3, file("c:\\good.exe"))
     old_ms = HOUR_MS - limits.WATCHLIST_PAST_S * 1_000 - 600_000
-    both.commit(4, EVIL, window_ms=old_ms, partition_ms=old_ms)
-    both.run()
-    watched = both.watch("filemod:evil.exe")
-    while both.record(watched).has_past:
-        both.run()
-    assert both.tagged(watched) == [ONE, (process_id(2), NEXT_MS)]
-    assert both.record(watched).total_tags == 2
-    assert len(both.told) == 2
+    bench.commit(4, EVIL, window_ms=old_ms, partition_ms=old_ms)
+    bench.run()
+    watched = bench.watch("filemod:evil.exe")
+    while bench.record(watched).has_past:
+        bench.run()
+    assert bench.tagged(watched) == [ONE, (process_id(2), NEXT_MS)]
+    assert bench.record(watched).total_tags == 2
+    assert len(bench.told) == 2
 
 
 def test_nothing_is_missed_between_saving_and_following(bench: Bench) -> None:
@@ -109,19 +109,19 @@ def test_a_disabled_one_is_not_asked_and_catches_up(bench: Bench) -> None:
     assert bench.tagged(watched) == [ONE]
 
 
-def test_binaries_are_told_of_for_each_host(both: Bench) -> None:
-    watched = both.watch("digsig_result:Unsigned", "modules")
-    both.run()
-    both.sight("a" * 32, 1, digsig_result="Unsigned")
-    both.sight("b" * 32, 1, digsig_result="Signed")
-    assert both.run() == 1
-    both.sight("a" * 32, 1, digsig_result="Unsigned")
-    both.sight("a" * 32, 2, digsig_result="Unsigned")
-    assert both.run() == 0
-    assert both.tagged(watched) == [("a" * 32, 0)]
-    hosts = [one.detection.sensor_id for one in both.told]
+def test_binaries_are_told_of_for_each_host(bench: Bench) -> None:
+    watched = bench.watch("digsig_result:Unsigned", "modules")
+    bench.run()
+    bench.sight("a" * 32, 1, digsig_result="Unsigned")
+    bench.sight("b" * 32, 1, digsig_result="Signed")
+    assert bench.run() == 1
+    bench.sight("a" * 32, 1, digsig_result="Unsigned")
+    bench.sight("a" * 32, 2, digsig_result="Unsigned")
+    assert bench.run() == 0
+    assert bench.tagged(watched) == [("a" * 32, 0)]
+    hosts = [one.detection.sensor_id for one in bench.told]
     assert hosts == [1, 2]
-    assert {one.detection.alert_type for one in both.told} == {"watchlist.hit.query.binary"}
+    assert {one.detection.alert_type for one in bench.told} == {"watchlist.hit.query.binary"}
 
 
 def test_stored_binaries_are_the_past_of_their_watchlists(bench: Bench) -> None:
@@ -168,8 +168,9 @@ def test_what_a_feed_says_later_is_followed(bench: Bench, monkeypatch: pytest.Mo
     bench.commit(1, EVIL)
     bench.run()
     write_tags(bench.engine, [reported(key(1), score=90), reported(key(2), score=90)])
+    tag = bench.engine.capabilities.storage("tag")
     bench.engine.command(
-        "ALTER TABLE tag UPDATE written = fromUnixTimestamp64Micro(toInt64("
+        f"ALTER TABLE {tag} UPDATE written = fromUnixTimestamp64Micro(toInt64("
         f"{bench.clock.now_us() + 500_000}), 'UTC') WHERE 1 SETTINGS mutations_sync = 1"
     )
     assert bench.run() == 1
@@ -257,7 +258,8 @@ def test_documents_of_unmounted_partitions_are_passed_over(bench: Bench) -> None
     watched = bench.watch("filemod:evil.exe")
     bench.run()
     bench.commit(1, EVIL)
-    bench.engine.command("ALTER TABLE segment DROP PARTITION ID '" + str(HOUR_MS) + "'")
+    segment = bench.engine.capabilities.storage("segment")
+    bench.engine.command(f"ALTER TABLE {segment} DROP PARTITION ID '{HOUR_MS}'")
     assert bench.run() == 0
     assert bench.tagged(watched) == []
 

@@ -14,6 +14,12 @@ from vedette.limits import SKIP_SHARDS_SENSORS_MAX
 
 _CLUSTER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
+_READ_SETTINGS: Final[Mapping[str, str | int]] = {
+    "optimize_skip_unused_shards": 1,
+    "optimize_skip_unused_shards_limit": SKIP_SHARDS_SENSORS_MAX,
+}
+_PROCESS_GROUP_SETTINGS: Final[Mapping[str, str | int]] = {"distributed_group_by_no_merge": 2}
+
 BY_PROCESS = "by_process"
 """Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""
 
@@ -78,7 +84,12 @@ EMBEDDED = Capabilities()
 
 def distributed(cluster: str) -> Capabilities:
     """Distributed tables over plain ones: a cluster without replicas, or one in process."""
-    return Capabilities(cluster=cluster, insert_settings={"distributed_foreground_insert": 1})
+    return Capabilities(
+        cluster=cluster,
+        insert_settings={"distributed_foreground_insert": 1},
+        read_settings=_READ_SETTINGS,
+        process_group_settings=_PROCESS_GROUP_SETTINGS,
+    )
 
 
 def replicated(cluster: str, quorum: int) -> Capabilities:
@@ -100,9 +111,6 @@ def replicated(cluster: str, quorum: int) -> Capabilities:
             "insert_quorum": quorum,
             "insert_quorum_parallel": 1,
         },
-        read_settings={
-            "optimize_skip_unused_shards": 1,
-            "optimize_skip_unused_shards_limit": SKIP_SHARDS_SENSORS_MAX,
-        },
-        process_group_settings={"distributed_group_by_no_merge": 2},
+        read_settings=_READ_SETTINGS,
+        process_group_settings=_PROCESS_GROUP_SETTINGS,
     )
