@@ -42,12 +42,10 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def dsn(engine_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty database of each engine."""
-    if engine_name == "sqlite":
-        yield f"sqlite:///{tmp_path / 'empty.db'}"
-    else:
-        made = _create(request.getfixturevalue("postgres"))
-        yield made
-        _drop(request.getfixturevalue("postgres"), made)
+    server = server_of(engine_name, request)
+    made = create(server, tmp_path / "empty.db")
+    yield made
+    drop(server, made)
 
 
 @pytest.fixture
@@ -73,10 +71,8 @@ def first(
 ) -> FirstCredentials:
     """The credentials of the started server whose database `another` opens."""
     if engine_name not in started:
-        if engine_name == "sqlite":
-            dsn = f"sqlite:///{tmp_path_factory.mktemp('started') / 'state.db'}"
-        else:
-            dsn = _create(request.getfixturevalue("postgres"))
+        file = tmp_path_factory.mktemp("started") / "state.db"
+        dsn = create(server_of(engine_name, request), file)
         database = open_database(dsn, Path())
         credentials = start(database, NOW_US)
         database.close()
@@ -94,12 +90,8 @@ def another(
     tmp_path: Path,
 ) -> Iterator[Callable[[], Database]]:
     """Opens the same database once more, as a second server or a command would."""
-    template = make_url(started[engine_name][0])
-    if engine_name == "sqlite":
-        shutil.copy(str(template.database), tmp_path / "state.db")
-        dsn = f"sqlite:///{tmp_path / 'state.db'}"
-    else:
-        dsn = _create(request.getfixturevalue("postgres"), str(template.database))
+    server = server_of(engine_name, request)
+    dsn = create(server, tmp_path / "state.db", started[engine_name][0])
     opened: list[Database] = []
 
     def open_again() -> Database:
@@ -109,8 +101,7 @@ def another(
     yield open_again
     for database in opened:
         database.close()
-    if engine_name != "sqlite":
-        _drop(request.getfixturevalue("postgres"), dsn)
+    drop(server, dsn)
 
 
 @pytest.fixture
@@ -119,17 +110,31 @@ def database(another: Callable[[], Database]) -> Database:
     return another()
 
 
-def _create(server: str, template: str = "") -> str:
-    """A new database, empty or as its template is. Files are copied, not logged page by page."""
+def server_of(engine_name: str, request: pytest.FixtureRequest) -> str:
+    """DSN of the server to make databases on; "" for SQLite."""
+    dsn: str = "" if engine_name == "sqlite" else request.getfixturevalue("postgres")
+    return dsn
+
+
+def create(server: str, file: Path, template: str = "") -> str:
+    """A new database, in `file` where there is no server; empty, or as `template` is, which nobody
+    has open. On a server its files are copied, not logged page by page."""
+    original = make_url(template).database if template else ""
+    if not server:
+        if original:
+            shutil.copy(original, file)
+        return f"sqlite:///{file}"
     name = "test_" + os.urandom(8).hex()
     with psycopg.connect(server, autocommit=True) as connection:
-        options = f"TEMPLATE {template}" if template else ""
-        if template and connection.info.server_version >= _STRATEGY_SINCE:
+        options = f"TEMPLATE {original}" if original else ""
+        if original and connection.info.server_version >= _STRATEGY_SINCE:
             options += " STRATEGY FILE_COPY"
         connection.execute(f"CREATE DATABASE {name} {options}".encode())
     return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
-def _drop(server: str, dsn: str) -> None:
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {make_url(dsn).database} WITH (FORCE)".encode())
+def drop(server: str, dsn: str) -> None:
+    """Files are left to who made their folder."""
+    if server:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {make_url(dsn).database} WITH (FORCE)".encode())

@@ -28,13 +28,14 @@ from sqlalchemy import (
     text,
 )
 
+from tests.contract.state.conftest import create, drop, server_of
 from vedette.clock import DrivenClock
 from vedette.model.host import Sighting
 from vedette.model.principal import Role
 from vedette.state import migrations
 from vedette.state.accounts import teams, tokens, users
 from vedette.state.accounts.tokens import NewToken, Tokens
-from vedette.state.db.database import Database
+from vedette.state.db.database import Database, open_database
 from vedette.state.jobs import streams
 from vedette.state.jobs.streams import Stream
 from vedette.state.policy import groups, sites
@@ -61,9 +62,34 @@ EARLIER = sorted(
 )
 
 
+@pytest.fixture(scope="session")
+def lived() -> Iterator[dict[str, Database]]:
+    """By engine what `lived_in` is: nothing here writes to it."""
+    made: dict[str, Database] = {}
+    yield made
+    for database in made.values():
+        database.close()
+
+
 @pytest.fixture
-def lived_in(database: Database, first: FirstCredentials) -> Database:
+def lived_in(
+    engine_name: str,
+    first: FirstCredentials,
+    started: dict[str, tuple[str, FirstCredentials]],
+    lived: dict[str, Database],
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Database:
     """A database of this version with what people make in a day."""
+    if engine_name not in lived:
+        file = tmp_path_factory.mktemp("lived_in") / "state.db"
+        dsn = create(server_of(engine_name, request), file, started[engine_name][0])
+        lived[engine_name] = open_database(dsn, Path())
+        live(lived[engine_name])
+    return lived[engine_name]
+
+
+def live(database: Database) -> None:
     group = groups.add(database, "Servers", sites.add(database, "Berlin").id)
     team = teams.add(database, "Analysts", {group.id: Role.VIEWER})
     users.add(database, users.NewUser("ann", password=PASSWORD, team_ids=(team.id,)), NOW_US)
@@ -73,14 +99,49 @@ def lived_in(database: Database, first: FirstCredentials) -> Database:
     process = f"{known['pc.corp'].id:08x}-0000-0000-0000-000000000001"
     new = Stream("", process, True, (("event_type", ("filemod",)),), 5, 6, 7)
     streams.create(database, "ann", new, 100, NOW_US)
-    return database
 
 
 @pytest.fixture(params=EARLIER)
-def rows(request: pytest.FixtureRequest, lived_in: Database, empty: Database) -> dict[str, Rows]:
-    """What the tables of `empty` hold, which is of an earlier version now."""
+def version(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session")
+def climbing() -> dict[str, tuple[str, str]]:
+    """By engine a database without rows that goes from version to version, and the one it has: each
+    test would begin with the first otherwise."""
+    return {}
+
+
+@pytest.fixture
+def dsn(
+    engine_name: str,
+    version: str,
+    climbing: dict[str, tuple[str, str]],
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    """A database of an earlier version."""
+    server = server_of(engine_name, request)
+    folder = tmp_path_factory.mktemp("climbing")
+    reached, original = climbing.get(engine_name, ("", ""))
+    if not original or reached > version:
+        original = create(server, folder / "original.db")
+    database = open_database(original, folder)
+    with database.writing() as connection:
+        command.upgrade(scripts(connection), version)
+    database.close()
+    climbing[engine_name] = (version, original)
+    made = create(server, folder / "state.db", original)
+    yield made
+    drop(server, made)
+
+
+@pytest.fixture
+def rows(lived_in: Database, empty: Database) -> dict[str, Rows]:
+    """What the tables of `empty` hold, which is of an earlier version here."""
     with lived_in.reading() as source, empty.writing() as old:
-        command.upgrade(scripts(old), request.param)
         return {table.name: list(_filled(source, old, table)) for table in _tables(old)}
 
 
