@@ -28,8 +28,8 @@ TIMER: Final = "timer"
 class Lease(Protocol):
     """The right to run a job, held by one server at a time."""
 
-    def hold(self, name: str, seconds: float) -> bool:
-        """Acquires or renews the lease; False while another server holds it."""
+    def keep(self, name: str, seconds: float) -> bool:
+        """Acquires the lease, or renews it in time; False while another server holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Timer:
 
     def _run(self, job: Job) -> None:
         try:
-            if not job.leased or self._lease.hold(job.name, 2 * job.every_s + JOB_LEASE_MARGIN_S):
+            if not job.leased or self._lease.keep(job.name, 2 * job.every_s + JOB_LEASE_MARGIN_S):
                 with acting_as(Author("job", job.name)):
                     job.run()
         except Exception:

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from sqlalchemy import select
+
 from vedette.clock import DrivenClock
 from vedette.state.db.database import Database
+from vedette.state.db.schema import LEASE
 from vedette.state.jobs.leases import Leases
 
 NOW_US = 1_700_000_000_000_000
@@ -28,3 +31,29 @@ def test_the_holder_renews_and_others_wait_until_it_ends(another: Callable[[], D
     clock.advance(11)
     assert two.hold("job", 10)
     assert not one.hold("job", 10)
+
+
+def test_a_lease_that_is_kept_is_written_again_when_half_of_it_is_over(
+    another: Callable[[], Database],
+) -> None:
+    clock = DrivenClock(NOW_US)
+    database = another()
+    one, two = Leases(database, clock), Leases(another(), clock)
+    ends = []
+    for _ in range(4):
+        assert one.keep("job", 10)
+        assert not two.keep("job", 10)
+        with database.reading() as connection:
+            ends.append(connection.scalar(select(LEASE.c.until_us)) - NOW_US)
+        clock.advance(2)
+    assert ends == [10_000_000, 10_000_000, 10_000_000, 16_000_000]
+
+
+def test_a_lease_that_was_taken_away_is_not_kept(another: Callable[[], Database]) -> None:
+    clock = DrivenClock(NOW_US)
+    one, two = Leases(another(), clock), Leases(another(), clock)
+    assert one.keep("job", 10)
+    one.release("job")
+    clock.advance(1)
+    assert two.keep("job", 10)
+    assert not one.keep("job", 10)

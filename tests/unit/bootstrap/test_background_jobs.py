@@ -22,7 +22,7 @@ class Lease:
         self.is_held = is_held
         self.asked = threading.Event()
 
-    def hold(self, _name: str, _seconds: float) -> bool:
+    def keep(self, _name: str, _seconds: float) -> bool:
         self.asked.set()
         return self.is_held
 

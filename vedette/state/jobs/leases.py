@@ -5,7 +5,7 @@ The leases of a server that dies expire, and another server acquires them.
 
 import secrets
 
-from sqlalchemy import or_, update
+from sqlalchemy import or_, select, update
 
 from vedette.clock import Clock
 from vedette.state.db.database import Database, insert_new
@@ -35,6 +35,17 @@ class Leases:
                 .values(holder=self._holder, until_us=until_us)
             )
         return taken.rowcount == 1
+
+    def keep(self, name: str, seconds: float) -> bool:
+        """`hold` that writes only when less than half of the time is left: for what is asked more
+        often. It is read each time, since a lease can be taken away (`servers/server_list.py`)."""
+        needed_us = self._clock.now_us() + int(seconds * 500_000)
+        ours = select(LEASE.c.name).where(
+            LEASE.c.name == name, LEASE.c.holder == self._holder, LEASE.c.until_us >= needed_us
+        )
+        with self._database.reading() as connection:
+            is_held = connection.scalar(ours) is not None
+        return is_held or self.hold(name, seconds)
 
     def release(self, name: str) -> None:
         """Lets other servers have a lease at once; one that another server holds stays."""
