@@ -16,6 +16,11 @@ import threading
 from contextlib import suppress
 from typing import Final, cast
 
+if __name__ == "__main__":
+    from vedette.pipeline.workers.loading import hide_unused
+
+    hide_unused()
+
 from vedette.bootstrap.logs import configure_logs
 from vedette.bootstrap.signals import signals_blocked
 from vedette.ingest.decode import decode

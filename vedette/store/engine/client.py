@@ -12,7 +12,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -437,8 +437,9 @@ class ClickHouseEngine:
         self._held.close()
 
 
-def create_database(open_client: OpenClient, name: str, capabilities: Capabilities) -> None:
-    with domain_errors(), closing(open_client("")) as client:
+def create_database(client: Any, name: str, capabilities: Capabilities) -> None:
+    """By a client of no database; a database that exists is left as it is."""
+    with domain_errors():
         client.command(_creation(name, capabilities))
 
 

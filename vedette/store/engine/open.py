@@ -2,7 +2,7 @@
 
 import logging
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -78,14 +78,16 @@ def open_engine(
         for table in (directory / "clickhouse" / "store").glob("*/*/"):
             for part in discard_unfinished(table):
                 _LOG.warning("removed incomplete part %s; what it was merged of is there", part)
-        create_database(open_client, database, capabilities)
+        # The engine ends with its last client: this one is open until the first of the pools is.
+        with closing(open_client("")) as first:
+            create_database(first, database, capabilities)
+            return ClickHouseEngine(open_client, database, capabilities, held)
     except StartError:
         held.close()
         raise
     except (ClickHouseError, VedetteError, OSError) as error:
         held.close()
         raise StartError(f"the telemetry store in {directory} cannot start: {error}") from error
-    return ClickHouseEngine(open_client, database, capabilities, held)
 
 
 def connect_engine(
@@ -111,10 +113,9 @@ def connect_engine(
         target["pool_mgr"] = connections
     open_client = partial(_client, target)
     try:
-        if creates:
-            create_database(open_client, name, capabilities)
-        else:
-            open_client("").close()
+        with closing(open_client("")) as client:
+            if creates:
+                create_database(client, name, capabilities)
     except (ClickHouseError, VedetteError) as error:
         raise StartError(f"the telemetry store cannot be reached: {error}") from error
     return ClickHouseEngine(open_client, name, capabilities)
