@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from tests.support.forked import Forked
+from tests.support.prepared_data import prepare
 from vedette.blobs.local_directory import LocalDirectory
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
@@ -83,7 +84,9 @@ def open_group(server: Server, name: str) -> tuple[int, str]:
 
 
 def start_server(data: Path, *flags: str) -> Generator[Server, None, None]:
-    """Runs `vedette serve` on a data directory until the generator is closed."""
+    """Runs `vedette serve` on a data directory until the generator is closed. A new directory has
+    the tables already: tests of first starts use `forked` or `launch`."""
+    prepare(data, flags)
     process = forked(data, *flags)
     try:
         yield listening(data, process)
