@@ -42,12 +42,15 @@ def apply_corrections(engine: Engine) -> int:
 
 
 def _next_rows(engine: Engine) -> list[dict[str, Any]]:
-    """Corrections of one partition."""
+    """Corrections of one partition. That there are none, as nearly always, is asked first: the
+    engine takes ten times as long to understand the question for all their columns."""
+    first = engine.query("SELECT minOrNull(partition_ms) FROM correction").rows[0][0]
+    if first is None:
+        return []
     return engine.query(
         f"SELECT partition_ms, sensor_id, process_id, windows, seq, {_VALUES} FROM correction "
-        "WHERE partition_ms = (SELECT min(partition_ms) FROM correction) "
-        "ORDER BY process_id, seq LIMIT {most:UInt32}",
-        {"most": CORRECTED_PROCESSES_MAX},
+        "WHERE partition_ms = {first:UInt64} ORDER BY process_id, seq LIMIT {most:UInt32}",
+        {"first": first, "most": CORRECTED_PROCESSES_MAX},
     ).dicts()
 
 
