@@ -99,6 +99,7 @@ with engine.stream("SELECT number FROM rows") as blocks:
     print(busy(engine.insert_arrow, "rows", rows(100, 1_000)))
     limit_files(NONE)
     print(busy(engine.ping))
+    print(busy(list, blocks))
 engine.recover_failed_writes()
 engine.ping()
 print(stored())
@@ -120,6 +121,7 @@ def test_while_a_search_is_in_the_way_nothing_is_answered(tmp_path: Path) -> Non
     assert program(OPENED + HELD, tmp_path).splitlines() == [
         "the telemetry store is busy",
         "the telemetry store cannot load its tables after a full disk",
+        "the telemetry store has loaded its tables again",
         "[100, 100, 100, 1]",
     ]
 

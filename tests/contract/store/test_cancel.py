@@ -185,3 +185,72 @@ def test_the_rows_of_a_read_that_failed_are_in_no_other_answer(
         end(contract_engine)
         with contract_engine.stream("SELECT toUInt64(7) AS number") as blocks:
             assert [tuple(row) for block in blocks for row in block] == [(7,)]
+
+
+MANY = 400_000
+MANY_ROWS = f"SELECT number, repeat('x', 50) AS filled FROM numbers({MANY})"
+READER_S = 0.005
+"""Longer than the engine takes for a block."""
+BLOCKS = {"max_block_size": 65_000}
+ENDS_S = [0.0025 * step for step in range(2, 22)]
+"""Times in the middle of such a stream."""
+
+
+def _read_slowly(engine: ClickHouseEngine, how: dict[str, Any]) -> str:
+    """What became of a stream of `MANY_ROWS`."""
+    rows = 0
+    try:
+        with engine.stream("SELECT number FROM many", settings=BLOCKS, **how) as blocks:
+            for block in blocks:
+                rows += len(block)
+                time.sleep(READER_S)
+    except UnavailableError as error:
+        return error.reason
+    return "whole" if rows == MANY else f"{rows} rows"
+
+
+def _held_until(engine: ClickHouseEngine, late: Callable[[], None], how: dict[str, Any]) -> str:
+    """What became of a stream whose reader reads on after what `late` does or waits for."""
+    try:
+        with engine.stream("SELECT number, filled FROM many", **how) as blocks:
+            next(blocks)
+            late()
+            rows = sum(len(block) for block in blocks)
+    except UnavailableError as error:
+        return error.reason
+    return f"{rows} more rows"
+
+
+@pytest.fixture
+def filled_engine(engine: ClickHouseEngine) -> ClickHouseEngine:
+    engine.command(f"CREATE TABLE many ENGINE = MergeTree ORDER BY number AS {MANY_ROWS}")
+    return engine
+
+
+def test_a_stream_that_was_cut_off_does_not_end_as_if_it_were_whole(
+    filled_engine: ClickHouseEngine,
+) -> None:
+    for end_s in ENDS_S:
+        token = CancelToken()
+        timer = threading.Timer(end_s, token.cancel)
+        timer.start()
+        assert _read_slowly(filled_engine, {"cancel": token}) in {"whole", "cancelled"}
+        timer.join()
+        assert _read_slowly(filled_engine, {"deadline_s": end_s}) in {"whole", "deadline"}
+
+
+def test_a_stream_that_is_read_to_its_end_too_late_is_no_answer(
+    filled_engine: ClickHouseEngine,
+) -> None:
+    token = CancelToken()
+    assert _held_until(filled_engine, token.cancel, {"cancel": token}) == "cancelled"
+    assert _held_until(filled_engine, lambda: time.sleep(0.5), {"deadline_s": 0.4}) == "deadline"
+
+
+def test_a_stream_that_is_left_early_reaches_no_other_answer(
+    filled_engine: ClickHouseEngine,
+) -> None:
+    for number in range(20):
+        with filled_engine.stream("SELECT number, filled FROM many") as blocks:
+            next(blocks)
+        assert filled_engine.query(f"SELECT {number}").rows == [(number,)]

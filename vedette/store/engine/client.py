@@ -27,12 +27,7 @@ from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
-from vedette.store.engine.errors import (
-    CorruptPartError,
-    PartName,
-    domain_errors,
-    left_s,
-)
+from vedette.store.engine.errors import CorruptPartError, PartName, domain_errors, left_s
 from vedette.store.engine.fenced_insert import FencedInserts
 from vedette.store.engine.insert_retry import insert_until_known
 from vedette.store.engine.parameters import escaped
@@ -43,6 +38,7 @@ from vedette.store.engine.shard_routing import (
     placed_read,
     sharding_expression,
 )
+from vedette.store.engine.whole_stream import WholeStream
 from vedette.store.engine.write_failures import FailedWrites
 
 _LOG = logging.getLogger(__name__)
@@ -163,7 +159,8 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> AbstractContextManager[Iterator[Sequence[tuple[Any, ...]]]]:
-        """`query` in blocks of rows, for results of any size."""
+        """`query` in blocks of rows, for results of any size. Blocks may have been read before it
+        raises; it ends without an error only after the last row."""
         ...
 
     def insert_arrow(
@@ -287,6 +284,7 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
+        whole = WholeStream(self._failed_writes, deadline_s, cancel)
         with (
             self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings),
             client.query_row_block_stream(
@@ -296,7 +294,7 @@ class ClickHouseEngine:
                 query_formats=READ_FORMATS,
             ) as blocks,
         ):
-            yield iter(blocks)
+            yield whole.checked(blocks)
 
     @contextmanager
     def _reading(
@@ -321,7 +319,8 @@ class ClickHouseEngine:
                 **placed,
             }
             if until_s is not None:
-                merged["max_execution_time"] = f"{left_s(until_s):.3f}"
+                # Rounded up: the engine must not end a read before `until_s` (`whole_stream.py`).
+                merged["max_execution_time"] = f"{left_s(until_s) + 0.001:.3f}"
             if cancel is None:
                 yield client, text, merged
                 return

@@ -65,6 +65,8 @@ class FailedWrites:
         self._lock = threading.Lock()
         self._detached: dict[str, Path] = {}
         self._is_stuck = False
+        self.kills = 0
+        """How often all searches were ended for a reload."""
         self.seen = self._count()
         """Failed writes whose consequences are removed. Read it before a write, for `confirm`."""
 
@@ -121,6 +123,7 @@ class FailedWrites:
                 for pool in self._pools:
                     held.enter_context(pool.emptied(RELOAD_WAIT_S))
             except UnavailableError:
+                self.kills += 1
                 self._command(_KILL)
                 held.close()
                 for pool in self._pools:
