@@ -3,7 +3,8 @@ slow down: `python -m tests.fault.hostile.prober URL CERTIFICATE PID`, until its
 It runs before the attackers, who share its cores, so that it measures the server's time and not its
 own; where it may not (CAP_SYS_NICE), it measures both.
 
-Prints JSON: milliseconds of every probe, statuses that were not 200, and megabytes of the server.
+Prints JSON: milliseconds of every probe, what the slowest was spent with, statuses that were not
+200, and megabytes of the server.
 """
 
 import json
@@ -34,6 +35,8 @@ class Probes:
     times_ms: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     memory_mb: list[float] = field(default_factory=list)
+    slowest: str = ""
+    """What the threads of the event loop and of the prober did during the slowest one."""
 
     def share_ms(self, share: float) -> float:
         """The time that this share of the probes does not exceed."""
@@ -43,7 +46,7 @@ class Probes:
         return (
             f"{len(self.times_ms)} probes of /healthz: p50 {self.share_ms(0.5):.0f} ms,"
             f" p99 {self.share_ms(0.99):.0f} ms, max {self.times_ms[-1]:.0f} ms;"
-            f" memory {max(self.memory_mb):.0f} MB"
+            f" memory {max(self.memory_mb):.0f} MB; the slowest: {self.slowest}"
         )
 
 
@@ -57,6 +60,14 @@ def probing(url: str, certificate: Path, pid: int) -> Iterator[Probes]:
         told = json.loads(process.communicate(timeout=2 * _TIMEOUT_S)[0])
     found.times_ms = sorted(told["times_ms"])
     found.failures, found.memory_mb = told["failures"], told["memory_mb"]
+    found.slowest = told["slowest"]
+
+
+def _turns_ms(pid: int | str) -> tuple[float, float]:
+    """How long the first thread of a process, the event loop's, has run, and has waited for a core.
+    The rest of a probe it waited for the interpreter lock, or had nothing to do."""
+    ran, waited, _ = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()
+    return int(ran) / 1e6, int(waited) / 1e6
 
 
 def _probe(host: str, port: int, context: ssl.SSLContext) -> int:
@@ -79,8 +90,10 @@ def main(url: str, certificate: str, pid: int) -> None:
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     times_ms: list[float] = []
     failures: list[str] = []
+    slowest = ""
     with watched(pid) as watch:
         while not ended.wait(_PAUSE_S):
+            before = (*_turns_ms(pid), *_turns_ms(os.getpid()))
             began = time.perf_counter()
             try:
                 status = _probe(where.hostname or "", where.port or 0, context)
@@ -88,10 +101,18 @@ def main(url: str, certificate: str, pid: int) -> None:
                 failures.append(repr(error))
                 continue
             times_ms.append(1_000 * (time.perf_counter() - began))
+            if times_ms[-1] == max(times_ms):
+                after = (*_turns_ms(pid), *_turns_ms(os.getpid()))
+                spent = [end - begin for begin, end in zip(before, after, strict=True)]
+                slowest = (
+                    f"the loop ran {spent[0]:.0f} ms and waited {spent[1]:.0f} ms for a core,"
+                    f" the prober {spent[2]:.0f} and {spent[3]:.0f} ms"
+                )
             if status != 200:
                 failures.append(str(status))
     memory_mb = watch.memory_mb
-    print(json.dumps({"times_ms": times_ms, "failures": failures, "memory_mb": memory_mb}))
+    told = {"times_ms": times_ms, "failures": failures, "memory_mb": memory_mb, "slowest": slowest}
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":
