@@ -276,3 +276,29 @@ def test_words_that_exclude_each_other_are_refused(server: Server, tmp_path: Pat
         refused = run(server, tmp_path / output, *words, "--format", file_format)
         assert refused.returncode == 2
         assert "this is none" in refused.stderr
+
+
+def test_words_about_a_server_elsewhere_are_checked(server: Server, tmp_path: Path) -> None:
+    token, ca = tmp_path / "token", server.data / "tls" / "cert.pem"
+    known = ("--token-file", str(token), "--ca", str(ca))
+    for words, told in (
+        (("--server", server.url), "go together"),
+        (known, "go together"),
+        (("--server", server.url, *known), "No such file"),
+        (("--server", "http://vedette.example", *known), "must be https"),
+        (("--server", "vedette.example:8443", *known), "must be https"),
+        (("--server", "https://", *known), "must be https"),
+        (("--server", "ftp://127.0.0.1", *known), "must be https"),
+        (("--server", server.url, "--token-file", str(token), "--ca", str(token)), "--ca"),
+    ):
+        refused = run(server, tmp_path / "out", "--from", days_ago(9), *words)
+        assert (refused.returncode, told in refused.stderr) == (2, True), (words, refused.stderr)
+    for text in ("", "two words", "a\x00b", "é"):
+        token.write_text(text)
+        refused = run(
+            server, tmp_path / "out", "--from", days_ago(9), "--server", server.url, *known
+        )
+        assert (refused.returncode, "token" in refused.stderr) == (2, True), refused.stderr
+    token.write_text("revoked")
+    refused = run(server, tmp_path / "out", "--from", days_ago(9), "--server", server.url, *known)
+    assert (refused.returncode, "401" in refused.stderr) == (2, True), refused.stderr

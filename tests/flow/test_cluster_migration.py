@@ -102,7 +102,7 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert refused.returncode == 2
-    assert "missing" in refused.stderr, refused.stderr
+    assert "`vedette cluster migrate`" in refused.stderr, refused.stderr
 
     told = run(data, "migrate")
     assert ": there already" in told

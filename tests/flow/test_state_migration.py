@@ -14,6 +14,8 @@ from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table, sele
 from sqlalchemy.exc import IntegrityError
 
 from tests.flow.test_cluster_command import run
+from tests.support.clickhouse_front import free_port
+from tests.support.commands import vedette
 from tests.support.postgres_server import Postgres, postgres_server
 from tests.support.started_state import open_started_state
 from vedette.errors import ConflictError, StartError
@@ -142,6 +144,12 @@ def test_a_run_that_is_killed_is_continued_and_no_server_starts_between(data: Pa
     assert not is_under_way(target)
     assert start(target, NOW_US) is None
     target.close()
+
+
+def test_a_server_does_not_begin_anew_beside_its_state(data: Path) -> None:
+    told = vedette("serve", "--data", data, "--port", str(free_port()))
+    assert (told.returncode, "cluster migrate-state" in told.stderr) == (2, True), told.stderr
+    assert "not used any more" in run(data, "migrate-state")
 
 
 def test_what_ends_it_between_two_tables_loses_nothing(data: Path) -> None:

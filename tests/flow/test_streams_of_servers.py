@@ -1,8 +1,11 @@
 """What is read in pieces can be begun at one server and continued at the other."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +15,22 @@ import pytest
 from tests.flow.test_alert_export import ALERTS, days_ago, detections, ids, run
 from tests.flow.test_servers import administrator
 from tests.support.cloud import ORG
+from tests.support.dropping_proxy import dropping_proxy
 from tests.support.served import Server, wait_for
 from tests.support.server_cluster import ServerCluster, server_cluster
 from tests.support.sysmon import story
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import DrivenClock, SystemClock
+from vedette.limits import ALERT_EXPORT_LAG_S
+from vedette.state.accounts import tokens, users
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
 
 PATIENCE_S = 60.0
 HOSTS = 5
 DAY_US = 86_400_000_000
+SETTLING_US = (ALERT_EXPORT_LAG_S - 20) * 1_000_000
+"""An alert of that age is exported 20 seconds later: writing it takes less."""
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +155,62 @@ def test_an_export_of_alerts_goes_on_with_the_other_server(
     assert second.returncode == 0, second.stderr
     assert len(set(ids(output))) == len(ids(output)) == 2 * ALERTS
     assert json.loads(output.read_text().splitlines()[-1])["id"]
+
+
+def made(cluster: ServerCluster, number: int, clock: DrivenClock) -> None:
+    """Alerts, as a server makes them."""
+    with closing(connect_engine(cluster.front.dsn, replicated("vedette", 1))) as engine:
+        DetectionWriter(engine, cluster.state, clock).write(detections(number))
+
+
+def seen(output: Path) -> list[str]:
+    return ids(output) if output.exists() else []
+
+
+def two_minutes_ago() -> str:
+    return (datetime.now(UTC) - timedelta(minutes=2)).isoformat()
+
+
+def issued(cluster: ServerCluster, name: str) -> str:
+    """The secret of a new API token."""
+    admin = next(one for one in users.all_users(cluster.state) if one.is_global_admin)
+    new = tokens.NewToken("api", name, user_id=admin.id)
+    return tokens.issue(cluster.state, new, SystemClock().now_us()).secret
+
+
+def revoke(cluster: ServerCluster, name: str) -> None:
+    now_us = SystemClock().now_us()
+    for token in tokens.all_tokens(cluster.state):
+        if token.name == name:
+            tokens.revoke(cluster.state, token.id, now_us)
+
+
+def test_who_follows_alerts_through_a_balancer_goes_on_when_a_server_dies(
+    cluster: ServerCluster, tmp_path: Path
+) -> None:
+    output, token, trusted = (tmp_path / name for name in ("alerts.jsonl", "token", "trusted.pem"))
+    one, other = cluster.members
+    certificates = [member.data / "tls" / "cert.pem" for member in cluster.members]
+    trusted.write_text("".join(path.read_text() for path in certificates))
+    token.write_text(issued(cluster, "first") + "\n")
+    with dropping_proxy(one.port) as balancer:
+        address = f"https://127.0.0.1:{balancer.port}"
+        words = ["--server", address, "--token-file", token, "--ca", trusted, "--follow"]
+        command = [sys.executable, "-m", "vedette", "alerts", "export", output, *words]
+        following = subprocess.Popen([*map(str, command), "--from", two_minutes_ago()])
+        try:
+            for number, change in enumerate((None, "server", "token")):
+                if change == "server":
+                    one.kill()
+                    balancer.target_port = other.port
+                elif change == "token":
+                    token.write_text(issued(cluster, "second"))
+                    revoke(cluster, "first")
+                made(cluster, 100 + number, DrivenClock(SystemClock().now_us() - SETTLING_US))
+                due = (number + 1) * ALERTS
+                assert wait_for(lambda: len(seen(output)), due, 2 * PATIENCE_S) == due
+        finally:
+            following.terminate()
+            following.wait(PATIENCE_S)
+    assert len(set(seen(output))) == len(seen(output))
+    one.start()

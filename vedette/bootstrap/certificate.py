@@ -82,6 +82,10 @@ def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:
         .add_extension(_key_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), False)
+        # Which of several certificates of this name is its own, where a client trusts them all.
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(private.public_key()), False
+        )
         .sign(private, hashes.SHA256())
     )
     pem = private.private_bytes(

@@ -14,6 +14,7 @@ from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
+from vedette.errors import StartError
 from vedette.limits import STORE_PARTS_MERGED, WORKERS_PROCESSES_CACHED_MAX
 from vedette.pipeline.clock_watch import ClockWatch
 from vedette.pipeline.commit_numbers import LocalNumbers
@@ -40,12 +41,12 @@ from vedette.state.db.database import Database, open_database
 from vedette.state.jobs import watermarks
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
-from vedette.state.start import migrate
+from vedette.state.start import is_unused, migrate
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.open import connect_engine, open_engine
 from vedette.store.engine.shard_routing import ShardRouter
-from vedette.store.integrity.identity import check_tables
+from vedette.store.integrity.identity import check_tables, read_store_id
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
 from vedette.store.write.corrections import apply_corrections
@@ -98,6 +99,8 @@ def open_engines(
     closing.callback(telemetry.close)
     state = open_database(settings.state_dsn, settings.data)
     closing.callback(state.close)
+    if accepted_by is None:
+        _refuse_to_forget(settings, telemetry, state)
     if not telemetry.capabilities.cluster:
         _prepare(telemetry)
         apply_corrections(telemetry)
@@ -191,6 +194,22 @@ def open_telemetry(settings: Settings, parts_merged: int = STORE_PARTS_MERGED) -
         capabilities = replicated(settings.clickhouse_cluster, settings.clickhouse_quorum)
         return connect_engine(settings.clickhouse_dsn, capabilities)
     return open_engine(settings.data / "telemetry", parts_merged=parts_merged)
+
+
+def _refuse_to_forget(settings: Settings, telemetry: Engine, state: Database) -> None:
+    """A server that is to move to PostgreSQL and to a cluster would begin anew there, and nothing
+    could be moved there any more."""
+    for part, is_missing in (
+        ("state.db", bool(state.name) and is_unused(state)),
+        ("telemetry", bool(telemetry.capabilities.cluster) and read_store_id(telemetry) is None),
+    ):
+        old = settings.data / part
+        if is_missing and old.exists():
+            command = "migrate-state" if part == "state.db" else "migrate"
+            raise StartError(
+                f"what {old} holds is missing in the database that the settings name: run "
+                f"`vedette cluster {command}`, or move {part} away to begin anew"
+            )
 
 
 def _prepare(engine: Engine) -> None:

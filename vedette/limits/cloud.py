@@ -114,7 +114,10 @@ ALERT_EXPORT_LAG_S = 60
 ALERT_EXPORT_REQUEST_S = 300.0
 """Timeout of a request of an export: a full page of a busy server takes seconds."""
 
-ALERT_EXPORT_FOLLOW_S = 60.0
+ALERT_EXPORT_CONNECT_S = 10.0
+"""Timeout of a connection of an export: a balancer has another server then."""
+
+ALERT_EXPORT_FOLLOW_S = 10.0
 """Seconds between two looks of `vedette alerts export --follow`."""
 
 ALERT_EXPORT_REFUSED_S = 600.0

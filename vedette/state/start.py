@@ -84,6 +84,17 @@ def _current(database: Database) -> Iterator[Connection]:
         raise StartError(f"the state database cannot be used: {_cause(error)}") from error
 
 
+def is_unused(database: Database) -> bool:
+    """Whether no server was ever started on it. Raises what `start` raises."""
+    try:
+        with database.reading() as connection:
+            return _revision(connection) is None or not connection.scalar(
+                select(func.count()).select_from(USER)
+            )
+    except (UnavailableError, DBAPIError) as error:
+        raise StartError(f"the state database cannot be used: {_cause(error)}") from error
+
+
 def check_current(database: Database) -> None:
     """Raises StartError unless the schema is exactly this version's: for commands that run
     while a server does, and must not migrate its database."""

@@ -1,13 +1,15 @@
 """The certificate of HTTPS."""
 
 import ssl
+import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 
-from vedette.bootstrap.certificate import certificate
+from vedette.bootstrap.certificate import Certificate, certificate
 from vedette.errors import StartError
 from vedette.settings import Settings
 
@@ -37,6 +39,31 @@ def test_it_names_this_host_and_loopback_and_lasts_ten_years(tmp_path: Path) -> 
     now = datetime.fromtimestamp(NOW_US / 1_000_000, UTC)
     assert loaded.not_valid_after_utc - now == timedelta(days=3650)
     assert loaded.not_valid_before_utc < now
+
+
+def test_clients_that_trust_several_servers_trust_each(tmp_path: Path) -> None:
+    now_us = time.time_ns() // 1_000
+    made = [certificate(Settings(data=tmp_path / name), now_us) for name in ("a", "b", "c")]
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_text("".join(one.cert.read_text() for one in made))
+    for one in made:
+        shake_hands(one, trusted)
+
+
+def shake_hands(server: Certificate, trusted: Path) -> None:
+    """Raises SSLError where a client does not trust the server."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server.cert, server.key)
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context(cafile=trusted)
+    ends = [
+        client.wrap_bio(down, up, server_hostname="localhost"),
+        context.wrap_bio(up, down, server_side=True),
+    ]
+    for _ in range(3):
+        for end in ends:
+            with suppress(ssl.SSLWantReadError):
+                end.do_handshake()
 
 
 def test_the_one_of_the_operator_goes_first(tmp_path: Path) -> None:

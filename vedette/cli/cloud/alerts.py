@@ -1,8 +1,8 @@
-"""`vedette alerts`: alerts of the running server."""
+"""`vedette alerts`: alerts of a running server."""
 
 import time
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,13 +12,12 @@ from rich.progress import Progress
 
 from vedette.cli.cloud.alert_export import (
     Checkpoint,
-    Search,
     export,
     instant,
     moment,
     read_checkpoint,
 )
-from vedette.cli.cloud.alert_search import AlertSearch
+from vedette.cli.cloud.alert_search import AlertSearch, Find, local_server, remote_server
 from vedette.cli.cloud.export_files import ExportFiles, locked, open_files
 from vedette.cli.options import ConfigOption, DataOption, load_settings
 from vedette.errors import BadRequestError
@@ -59,6 +58,15 @@ def export_alerts(
     rows: Annotated[
         int, typer.Option(min=2, max=ALERT_V7_ROWS_MAX, help="Alerts a request.")
     ] = ALERT_V7_ROWS_MAX,
+    server: Annotated[
+        str, typer.Option(metavar="URL", help="Of another machine, such as a load balancer.")
+    ] = "",
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Holds an API token for --server.")
+    ] = None,
+    ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Certificate that --server may have.")
+    ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -73,10 +81,11 @@ def export_alerts(
         )
     kept = checkpoint or output.with_name(output.name + ".checkpoint")
     settings = load_settings(data, config).settings
+    find = _server(settings.data, server, token_file, ca)
     with locked(kept):
         first = last = _first(output, kept, begin)
         with (
-            closing(AlertSearch(settings.data, settings.org_key, is_patient=follow)) as search,
+            closing(AlertSearch(find, settings.org_key, is_patient=follow)) as search,
             open_files(output, file_format, first.size) as files,
         ):
             while True:
@@ -88,10 +97,10 @@ def export_alerts(
 
 
 def _export(
-    search: Search, files: ExportFiles, kept: Path, first: Checkpoint, end: str, rows: int
+    search: AlertSearch, files: ExportFiles, kept: Path, first: Checkpoint, end: str, rows: int
 ) -> Checkpoint:
     """Exports up to a minute ago, or to `end`; where it goes on from there."""
-    settled = datetime.now(UTC) - timedelta(seconds=ALERT_EXPORT_LAG_S)
+    settled = search.now() - timedelta(seconds=ALERT_EXPORT_LAG_S)
     until = min(moment(end), settled) if end else settled
     since, last = moment(first.at), first
     console = Console(stderr=True)
@@ -101,6 +110,14 @@ def _export(
             done = (moment(last.at) - since).total_seconds()
             bar.update(task, completed=done, description=f"{last.rows:,} alerts")
     return last
+
+
+def _server(data: Path, url: str, token_file: Path | None, ca: Path | None) -> Find:
+    if url and token_file is not None:
+        return remote_server(url, token_file, ca)
+    if url or token_file is not None or ca is not None:
+        raise BadRequestError("--server and --token-file go together, and --ca with them")
+    return local_server(data)
 
 
 def _first(output: Path, kept: Path, begin: str) -> Checkpoint:
