@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from vedette.limits import UPDATE_REASON_CHARS_MAX
 from vedette.state.db.database import Database
@@ -14,6 +14,28 @@ from vedette.state.devices.update_jobs import REFUSED, WAITING, Kit, kit_for, se
 
 _REFUSAL: Final = "update: UpdateError: "
 """How a sensor says, among its problems, that it refused an update."""
+
+
+_TARGETS: Final = (
+    select(
+        UPDATE_TARGET.c.job_id,
+        UPDATE_TARGET.c.state,
+        UPDATE_TARGET.c.kit_type,
+        UPDATE_TARGET.c.initial_version,
+        UPDATE_TARGET.c.wave,
+        UPDATE_JOB.c.kits,
+        UPDATE_JOB.c.wave.label("job_wave"),
+    )
+    .join(UPDATE_JOB, UPDATE_JOB.c.id == UPDATE_TARGET.c.job_id)
+    .where(
+        UPDATE_TARGET.c.device_id == bindparam("device"),
+        UPDATE_TARGET.c.state.in_(WAITING),
+        UPDATE_JOB.c.status == "IN_PROGRESS",
+    )
+    .order_by(UPDATE_JOB.c.created_us.desc())
+)
+"""Where a device waits, the newest job first. Made once: that takes longer than its answer, and all
+devices of a job ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +105,7 @@ def note_download(connection: Connection, device_id: int, sha256: str) -> None:
 
 
 def _waiting(connection: Connection, device_id: int) -> Sequence[Any]:
-    query = (
-        select(
-            UPDATE_TARGET.c.job_id,
-            UPDATE_TARGET.c.state,
-            UPDATE_TARGET.c.kit_type,
-            UPDATE_TARGET.c.initial_version,
-            UPDATE_TARGET.c.wave,
-            UPDATE_JOB.c.kits,
-            UPDATE_JOB.c.wave.label("job_wave"),
-        )
-        .join(UPDATE_JOB, UPDATE_JOB.c.id == UPDATE_TARGET.c.job_id)
-        .where(
-            UPDATE_TARGET.c.device_id == device_id,
-            UPDATE_TARGET.c.state.in_(WAITING),
-            UPDATE_JOB.c.status == "IN_PROGRESS",
-        )
-        .order_by(UPDATE_JOB.c.created_us.desc())
-    )
-    return connection.execute(query).all()
+    return connection.execute(_TARGETS, {"device": device_id}).all()
 
 
 def _set(connection: Connection, job_id: str, device_id: int, values: dict[str, object]) -> None:
