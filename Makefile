@@ -53,9 +53,11 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/house
 
-# The pages of docs/reference, from the code; `make check` fails until they are up to date.
+# The pages of docs/reference and the console's catalogues, from the code; `make check` fails until they
+# are up to date, and each new text is translated.
 docs: $(VENV)/.dev
 	$(BIN)/python -m scripts.reference
+	$(BIN)/python -m scripts.catalogue
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench $(PART)

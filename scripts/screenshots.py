@@ -1,4 +1,4 @@
-"""Pictures of every screen of the console, in light, dark and on a phone, to be looked at:
+"""Pictures of every screen of the console, in light, dark, on a phone and in German, to look at:
 `python -m scripts.screenshots DIRECTORY`, with a demo server that runs. With `--docs` those of
 docs/console.md alone, into docs/pictures."""
 
@@ -87,6 +87,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light", "viewport": {"width": 1440, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 1440, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
+    "german": {"viewport": {"width": 1440, "height": 900}, "locale": "de-DE"},
 }
 _DOCS_LOOK: dict[str, Any] = {
     "color_scheme": "light",

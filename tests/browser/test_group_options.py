@@ -68,3 +68,16 @@ def test_who_may_not_change_options_reads_them(visiting: Visiting, server: Serve
             == 0
         )
         assert "global administrators" in page.inner_text("#options")
+
+
+def test_a_group_names_the_teams_that_have_a_role_in_it(visiting: Visiting, server: Server) -> None:
+    """To global administrators, who alone may know all teams."""
+    name = "watchers"
+    token = hire(server, name, {1: Role.ANALYST})
+    with visiting() as visit:
+        page = visit.open(PATH)
+        shown = page.inner_text("section:has(> header :text('Who may do what'))")
+        assert f"team of {name}" in shown
+        assert shown.index(f"team of {name}") < shown.index("Analyst")
+    with visiting(cookie=None, extra_http_headers={"X-Auth-Token": token}) as visit:
+        assert f"team of {name}" not in visit.open(PATH).inner_text("main")

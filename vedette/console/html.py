@@ -3,6 +3,7 @@
 This module alone makes markup in Python, always by `Markup.format`, which escapes what it fills in.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -78,10 +79,10 @@ def icon(name: str) -> Markup:
     return _ICON.format(name, static_url("icons.svg"), name)
 
 
-def severity(score: float) -> Markup:
-    """Shape, number and word of a score of 0 to 100."""
+def severity(words: Callable[[str], str], score: float) -> Markup:
+    """Shape, number and word of a score of 0 to 100, in the language of `words`."""
     level = level_of(score)
-    return _SEVERITY.format(level, icon(f"sev-{level}"), f"{score:.0f}", level)
+    return _SEVERITY.format(level, icon(f"sev-{level}"), f"{score:.0f}", words(level))
 
 
 @pass_context

@@ -8,7 +8,7 @@ browser's part maps to that of the page it puts them in.
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from fastapi import Request
@@ -19,8 +19,11 @@ import vedette
 from vedette.api.http.credentials import Credential, credential_of, csrf_token
 from vedette.api.services import services_of
 from vedette.console import html
+from vedette.console.catalogue import ENGLISH, LANGUAGES, translate
+from vedette.console.language import language_of
 from vedette.console.navigation import ENTRIES, may_open
 from vedette.console.static_files import static_url
+from vedette.console.template_text import TemplateText
 from vedette.errors import UnauthorizedError
 from vedette.model.principal import Principal
 
@@ -36,7 +39,7 @@ _HEADERS: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Vary": "Cookie, HX-Request",
+    "Vary": "Accept-Language, Cookie, HX-Request",
 }
 
 
@@ -50,7 +53,9 @@ def render(
 ) -> Response:
     """The answer made of a template below `templates/`, with `values` and what all pages know."""
     nonce = secrets.token_urlsafe(18)
-    text = templates().get_template(template).render(_known(request, nonce) | values)
+    language = language_of(request)
+    known = _known(request, nonce) | {"language": language}
+    text = templates(language).get_template(template).render(known | values)
     policy = {"Content-Security-Policy": _POLICY.format(nonce)}
     content = text.encode("utf-8", "replace")
     given = {**_HEADERS, **policy, **(headers or {})}
@@ -58,21 +63,26 @@ def render(
 
 
 @cache
-def templates() -> Environment:
-    """All templates; a name that is not given raises, markup that is not ours is escaped."""
+def templates(language: str = ENGLISH) -> Environment:
+    """All templates in a language; a name that is not given raises, markup that is not ours is
+    escaped."""
     environment = Environment(
         loader=PackageLoader("vedette.console"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
+        extensions=["jinja2.ext.do", TemplateText],
     )
+    words = partial(translate, language)
+    environment.translate = words  # type: ignore[attr-defined]
     environment.globals |= {
+        "_": words,
+        "languages": tuple(LANGUAGES),
         "hx": html.hx,
         "icon": html.icon,
-        "severity": html.severity,
-        "static": static_url,
+        "severity": partial(html.severity, words),
+        "static": partial(static_url, language=language),
         "version": vedette.__version__,
         "whole": html.whole,
     }

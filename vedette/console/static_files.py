@@ -7,7 +7,7 @@ and the modules find each other by relative imports.
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -16,6 +16,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from vedette.api.http.pages import PAGE_TAG
+from vedette.console.catalogue import ENGLISH, LANGUAGES, PSEUDO, translate
+from vedette.console.script_text import with_text
 from vedette.errors import NotFoundError
 from vedette.limits import STATIC_FILE_S
 
@@ -37,33 +39,34 @@ _BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|]) ?")
 
 
 @cache
-def static_files() -> Mapping[str, bytes]:
-    """Content by path below `static/`."""
+def static_files(language: str = ENGLISH) -> Mapping[str, bytes]:
+    """Content by path below `static/`, the texts of scripts in a language."""
     found: dict[str, bytes] = {}
-    _collect(files("vedette.console") / "static", "", found)
+    _collect(files("vedette.console") / "static", "", language, found)
     return found
 
 
 @cache
-def digest() -> str:
+def digest(language: str = ENGLISH) -> str:
     """Of all names and contents."""
-    state = hashlib.sha256()
-    for name, content in sorted(static_files().items()):
+    state = hashlib.sha256(language.encode())
+    for name, content in sorted(static_files(language).items()):
         state.update(f"{name} {len(content)} ".encode() + content)
     return state.hexdigest()[:16]
 
 
-def static_url(name: str) -> str:
+def static_url(name: str, language: str = ENGLISH) -> str:
     """Where a file is served. KeyError for a file that does not exist."""
-    _ = static_files()[name]
-    return f"/ui/static/{digest()}/{name}"
+    _ = static_files(language)[name]
+    return f"/ui/static/{digest(language)}/{name}"
 
 
 @router.get("/ui/static/{version}/{name:path}", summary="A file of the pages")
 async def static_file(version: str, name: str) -> Response:
-    content = static_files().get(name)
+    language = next((one for one in (*LANGUAGES, PSEUDO) if digest(one) == version), None)
+    content = static_files(language).get(name) if language else None
     media_type = MEDIA_TYPES.get(name.rpartition(".")[2])
-    if content is None or media_type is None or version != digest():
+    if content is None or media_type is None:
         raise NotFoundError("there is no such file")
     headers = {
         "Cache-Control": f"public, max-age={STATIC_FILE_S}, immutable",
@@ -74,14 +77,16 @@ async def static_file(version: str, name: str) -> Response:
     return Response(content, headers=headers)
 
 
-def _collect(folder: Traversable, prefix: str, found: dict[str, bytes]) -> None:
+def _collect(folder: Traversable, prefix: str, language: str, found: dict[str, bytes]) -> None:
     for one in folder.iterdir():
         if one.is_dir():
-            _collect(one, f"{prefix}{one.name}/", found)
+            _collect(one, f"{prefix}{one.name}/", language, found)
         elif one.name.rpartition(".")[2] in MEDIA_TYPES:
             content = one.read_bytes()
-            is_ours = one.name.endswith(".js") and not prefix
-            found[prefix + one.name] = _without_layout(content) if is_ours else content
+            if one.name.endswith(".js") and not prefix:  # ours
+                text = with_text(content.decode(), partial(translate, language))
+                content = _without_layout(text.encode())
+            found[prefix + one.name] = content
 
 
 def _without_layout(script: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """The time range of a view: `-24h`, `all`, or two times, as its address carries it."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -9,7 +10,8 @@ from vedette.errors import BadRequestError
 
 _RELATIVE: Final = re.compile(r"-(\d{1,4})([mhd])", re.ASCII)
 _UNIT_US: Final = {"m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
-_UNIT_WORDS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+LAST: Final = {"m": "last {1} minutes", "h": "last {1} hours", "d": "last {1} days"}
+"""Messages of a range by its unit."""
 CHOICES: Final = ("-15m", "-1h", "-4h", "-24h", "-7d", "-30d", "all")
 
 
@@ -28,10 +30,6 @@ class TimeRange:
             return ""
         return f"[{_instant(self.since_us)} TO {_instant(self.until_us)}]"
 
-    @property
-    def label(self) -> str:
-        return label_of(self.text)
-
 
 def time_range(text: str, now_us: int) -> TimeRange:
     """Raises BadRequestError."""
@@ -49,13 +47,14 @@ def time_range(text: str, now_us: int) -> TimeRange:
     return TimeRange(text, since_us, until_us)
 
 
-def label_of(text: str) -> str:
+def label_of(text: str, words: Callable[..., str]) -> str:
+    """A range in words, by the catalogue."""
     if text == "all":
-        return "all time"
+        return words("all time")
     relative = _RELATIVE.fullmatch(text)
     if relative is None:
-        return text.replace("..", " to ")
-    return f"last {int(relative[1])} {_UNIT_WORDS[relative[2]]}"
+        return words("{1} to {2}", *text.split(".."))
+    return words(LAST[relative[2]], int(relative[1]))
 
 
 def span_text(span_us: int) -> str:

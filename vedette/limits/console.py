@@ -11,6 +11,9 @@ SHOWN_TAIL_CHARS: Final = 60
 SHOWN_VALUE_CHARS_MAX: Final = 4_096
 """Characters of a value that a page shows at once; the rest is behind a button."""
 
+LANGUAGES_ASKED_MAX: Final = 10
+"""Languages of a browser's wish that are looked at, in entries: real ones name a handful."""
+
 STATIC_FILE_S: Final = 365 * 24 * 3600
 """Seconds that browsers keep a file; its address changes with its content."""
 

@@ -13,8 +13,10 @@ from vedette.api.services import Services, services
 from vedette.console.group_options import shown_options
 from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.model.principal import Principal, Role
+from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
+from vedette.state.accounts import teams
+from vedette.state.accounts.teams import Team
 from vedette.state.policy import groups
 from vedette.state.policy.groups import Group
 from vedette.state.sensors import sensor_list
@@ -53,6 +55,7 @@ async def one(
             "group": found,
             "members": _members(here, scope, number),
             "sections": shown_options(found.options),
+            "teams": _teams(here, number) if caller.is_global_admin else [],
         }
 
     found = await to_thread.run_sync(work)
@@ -63,6 +66,7 @@ async def one(
         installers=INSTALLERS,
         administers=administers,
         may_change=caller.is_global_admin,
+        roles=ROLE_NAMES,
         **found,
     )
 
@@ -70,6 +74,17 @@ async def one(
 def _members(here: Services, scope: Scope, group_id: int) -> int:
     wanted = SensorQuery(group_id=group_id, rows=0)
     return sensor_list.page(here.database, scope, wanted, here.clock.now_us()).total
+
+
+def _teams(here: Services, group_id: int) -> list[tuple[Team, Role]]:
+    """Teams that have a role in a group, those with the most first."""
+    found = [
+        (team, access.role)
+        for team in teams.all_teams(here.database)
+        for access in team.access
+        if access.group_id == group_id and access.role > Role.NONE
+    ]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0].name))
 
 
 def _sees(caller: Principal, group_id: int) -> bool:

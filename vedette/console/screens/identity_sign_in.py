@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 Here = Annotated[Services, Depends(services)]
 
-_WORDS: Final = {
+WORDS: Final = {
     "identity_unknown": "Nobody here is linked to this identity. An administrator can link it.",
     "user_disabled": "The user of this identity is disabled.",
     "no_team": "This identity is in no team here.",
@@ -59,6 +59,9 @@ _WORDS: Final = {
     "public_url_needed": "The server needs the setting public_url for this.",
 }
 """What is said for a reason."""
+
+FAILED: Final = "The sign-in failed. Begin anew."
+"""For all others."""
 
 _STATUSES: Final = ((BusyError, 429), (UnavailableError, 503), (NotFoundError, 404))
 
@@ -151,7 +154,7 @@ async def _failed(request: Request, here: Services, name: str, error: VedetteErr
         why=error.message[:REASON_SHOWN_CHARS],
         request_id=request.state.request_id,
     )
-    words = _WORDS.get(error.reason, "The sign-in failed. Begin anew.")
+    words = WORDS.get(error.reason, FAILED)
     answer = await sign_in_page(request, here, problem=words, status=status)
     set_attempt_cookie(answer, "")
     return answer

@@ -36,6 +36,12 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 PHASES: Final = ("not isolated", "ordered, waits for check-in", "isolated", "release ordered")
 """By `phase_of`."""
 
+WHY_NO_ORDERS: Final = (
+    "The host is not in the list of sensors any more",
+    "You are no analyst of this group",
+    "No sensor of Vedette is on this host that could do it",
+)
+
 _SORTS: Final = ("last_checkin_time", "hostname", "status", "sensor_health_status", "group_id")
 
 
@@ -144,7 +150,7 @@ def why_not_isolated(request: Request, here: Services, scope: Scope, sensor_id: 
     try:
         row = sensor_list.get(here.database, scope, sensor_id)
     except NotFoundError:
-        return "The host is not in the list of sensors any more"
+        return WHY_NO_ORDERS[0]
     can_act = principal_of(request).role_in(row.group_id) >= Role.ANALYST
     return _why_no_orders(row, can_act=can_act)
 
@@ -152,8 +158,8 @@ def why_not_isolated(request: Request, here: Services, scope: Scope, sensor_id: 
 def _why_no_orders(row: SensorRow, *, can_act: bool) -> str:
     """Why the reader cannot order anything of a host; "" if they can."""
     if not can_act:
-        return "You are no analyst of this group"
-    return "" if row.has_sensor else "No sensor of Vedette is on this host that could do it"
+        return WHY_NO_ORDERS[1]
+    return "" if row.has_sensor else WHY_NO_ORDERS[2]
 
 
 def phase_of(row: SensorRow) -> int:

@@ -10,7 +10,8 @@ import { bind } from "./keys.js";
 const grid = document.querySelector("table.queue");
 const dialog = document.getElementById("triage");
 const form = dialog?.querySelector("form");
-const WORDS = { Resolved: "Resolve", "False Positive": "Close as false positive", "In Progress": "Take", Unresolved: "Reopen", "": "Add a note to" };
+const WORDS = { Resolved: _("Resolve "), "False Positive": _("Close as false positive "), "In Progress": _("Take "), Unresolved: _("Reopen "), "": _("Add a note to ") };
+const DONE = { Resolved: _("resolved"), "False Positive": _("false positive"), "In Progress": _("in progress"), Unresolved: _("unresolved") };
 let last = null;
 let pending = null;
 
@@ -56,24 +57,24 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
   const title = document.getElementById("triage-title");
   const counted = dialog.querySelector("[data-counted]");
   const button = dialog.querySelector("[data-submit]");
-  title.textContent = `${word} …`;
-  counted.textContent = "Counting …";
+  title.textContent = `${word}…`;
+  counted.textContent = _("Counting …");
   button.disabled = true;
   openDialog(dialog);
   if (field) form.elements[field].focus();
   pending.counting = attempt(async () => {
     const found = await call("POST", "/api/v1/alerts", { ...about.body, dry_run: true });
     Object.assign(pending, { expected: found.alerts, snapshot: found.snapshot });
-    const alerts = many(found.alerts, "alert");
-    title.textContent = `${word} ${alerts}`;
+    const alerts = many(found.alerts, _("alert"), _("alerts"));
+    title.textContent = `${word}${alerts}`;
     counted.textContent = [
-      `${alerts} on ${many(found.hosts, "host")}`,
-      found.oldest && `the oldest of ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
-      found.assigned_to_others && `${number(found.assigned_to_others)} assigned to somebody`,
-      found.not_permitted && `${number(found.not_permitted)} more you may not change`,
+      _`${alerts} on ${many(found.hosts, _("host"), _("hosts"))}`,
+      found.oldest && _`the oldest of ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
+      found.assigned_to_others && _`${number(found.assigned_to_others)} assigned to somebody`,
+      found.not_permitted && _`${number(found.not_permitted)} more you may not change`,
     ].filter(Boolean).join(" · ");
     button.disabled = !found.alerts;
-    if (pending.suppress) dialog.querySelector("[data-suppressed]").textContent = `(${alerts} would not have been made)`;
+    if (pending.suppress) dialog.querySelector("[data-suppressed]").textContent = _`(${alerts} would not have been made)`;
     return found;
   });
 }
@@ -92,7 +93,7 @@ async function submit() {
     await call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" });
   }
   dialog.close();
-  const changed = [`${many(found.changed, "alert")} changed${about.status ? `: ${about.status.toLowerCase()}` : ""}`, found.action_id];
+  const changed = [`${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`, found.action_id];
   if (leave(about.rows, about.status)) return sayChanged(...changed);
   sessionStorage.setItem("changed", JSON.stringify(changed)); // to be taken back on the page that comes
   location.reload();
@@ -101,7 +102,7 @@ async function submit() {
 function sayChanged(text, action) {
   done(text, action ? async () => {
     const undone = await call("POST", `/api/v1/undo/${action}`);
-    sessionStorage.setItem("done", `${number(undone.restored)} alerts are what they were`);
+    sessionStorage.setItem("done", _`${number(undone.restored)} alerts are what they were`);
     location.reload();
   } : null);
 }
@@ -154,7 +155,7 @@ if (grid) {
   grid.addEventListener("selection", () => mark(last));
 }
 
-bind("X", "Select the group of the row", () => {
+bind("X", _("Select the group of the row"), () => {
   const row = (last ?? grid?.querySelector("tr.open"))?.parentElement.querySelector("tr.group");
   if (row) {
     select(row);

@@ -7,7 +7,7 @@ let csrf = meta("csrf-token");
 
 export class ApiError extends Error {
   constructor(status, body, requestId) {
-    super(body.message ?? body.errorMessage ?? `The server answered ${status}`);
+    super(body.message ?? body.errorMessage ?? _`The server answered ${status}`);
     Object.assign(this, { status, reason: body.reason ?? "", body, requestId });
   }
 }
@@ -16,10 +16,10 @@ export class ApiError extends Error {
 function unanswered(method, error) {
   if (error.name === "AbortError") throw error;
   document.dispatchEvent(new CustomEvent("unanswered"));
-  throw new ApiError(0, { message: `${noAnswer()}${method === "GET" ? "" : ": look whether it was done before you send it again"}` });
+  throw new ApiError(0, { message: `${noAnswer()}${method === "GET" ? "" : _(": look whether it was done before you send it again")}` });
 }
 
-export const noAnswer = () => `The server did not answer${navigator.onLine ? "" : ": this computer is offline"}`;
+export const noAnswer = () => navigator.onLine ? _("The server did not answer") : _("The server did not answer: this computer is offline");
 
 // The JSON of an answer. Raises ApiError; where the session has ended it asks for a sign-in, and
 // repeats the call.
@@ -53,9 +53,9 @@ export function done(text, undo = null) {
   const bar = make("div", {}, make("span", {}, text));
   const close = () => bar.remove();
   if (undo) {
-    bar.append(make("button", { type: "button", "data-undo": true, onclick: async () => { close(); await attempt(undo); } }, "Undo"));
+    bar.append(make("button", { type: "button", "data-undo": true, onclick: async () => { close(); await attempt(undo); } }, _("Undo")));
   }
-  bar.append(make("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"));
+  bar.append(make("button", { type: "button", "aria-label": _("Dismiss"), onclick: close }, "×"));
   document.getElementById("undo")?.append(bar);
   setTimeout(close, undo ? 600_000 : 8_000);
 }
@@ -74,8 +74,8 @@ export function failed(error, again = null) {
     return;
   }
   const button = (label, act) => bar.append(make("button", { type: "button", onclick: () => { bar.remove(); act?.(); } }, label));
-  if (again && !(error.status >= 400 && error.status < 500 && error.status !== 429)) button("Try again", again);
-  button("Dismiss");
+  if (again && !(error.status >= 400 && error.status < 500 && error.status !== 429)) button(_("Try again"), again);
+  button(_("Dismiss"));
   document.getElementById("undo")?.append(bar);
 }
 

@@ -8,11 +8,19 @@ import { prepareGrids, startGrids } from "./grid.js";
 import { bind, help, startKeys } from "./keys.js";
 import { closeMenu, openMenu, startMenus } from "./menu.js";
 import { openOmnibox } from "./omnibox.js";
-import { adopt, all, prefer, preference } from "./preferences.js";
+import { adopt, all, keepAll, prefer, preference } from "./preferences.js";
 import "./pulse.js";
 import { showTimes, switchZone } from "./time.js";
 
 const next = (name, values) => () => prefer(name, values[(values.indexOf(preference(name)) + 1) % values.length]);
+const SHOWN = { system: _("system"), light: _("light"), dark: _("dark"), default: _("default"), compact: _("compact"), roomy: _("roomy") };
+const { lang, dataset: { languages } } = document.documentElement; // of the page, of the server
+
+async function nextLanguage() {
+  const known = languages.split(" ");
+  await keepAll({ language: known[(known.indexOf(lang) + 1) % known.length] });
+  location.reload();
+}
 
 const ACTIONS = {
   zone: () => switchZone(),
@@ -23,11 +31,12 @@ const ACTIONS = {
   print: () => print(),
   "user-menu": (anchor) =>
     openMenu(anchor, [
-      { label: `Theme: ${preference("theme")}`, key: "t", act: next("theme", ["system", "light", "dark"]) },
-      { label: `Rows: ${preference("density")}`, key: "r", act: next("density", ["default", "compact", "roomy"]) },
-      { label: `Single keys: ${preference("keys") ? "on" : "off"}`, key: "k", act: () => prefer("keys", !preference("keys")) },
-      { label: "API documentation", href: "/docs" },
-      { label: "Sign out", key: "o", act: () => attempt(signOut) },
+      { label: _`Theme: ${SHOWN[preference("theme")]}`, key: "t", act: next("theme", ["system", "light", "dark"]) },
+      { label: _`Rows: ${SHOWN[preference("density")]}`, key: "r", act: next("density", ["default", "compact", "roomy"]) },
+      { label: _`Single keys: ${preference("keys") ? _("on") : _("off")}`, key: "k", act: () => prefer("keys", !preference("keys")) },
+      { label: _("Language: English"), key: "l", act: () => attempt(nextLanguage) },
+      { label: _("API documentation"), href: "/docs" },
+      { label: _("Sign out"), key: "o", act: () => attempt(signOut) },
     ]),
 };
 
@@ -49,7 +58,7 @@ function stayWhileAway(event) {
   if (document.documentElement.dataset.away !== "true" || !event.target.closest(leaves)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  failed(new Error(`${noAnswer()}: this page stays until it does`));
+  failed(new Error(_`${noAnswer()}: this page stays until it does`));
 }
 
 export function openDialog(dialog) {
@@ -85,7 +94,7 @@ function startFailures() {
   document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
     if (!ctx?.target) return;
     document.dispatchEvent(new CustomEvent("unanswered"));
-    const found = make("div", { class: "state error", role: "alert" }, make("h2", {}, icon("warning"), ` ${noAnswer()}`), make("p", {}, make("button", { type: "button", "data-action": "reload" }, "Try again")));
+    const found = make("div", { class: "state error", role: "alert" }, make("h2", {}, icon("warning"), ` ${noAnswer()}`), make("p", {}, make("button", { type: "button", "data-action": "reload" }, _("Try again"))));
     failures.set(found, askAgain({ ...ctx }));
     const empty = ctx.target.querySelector(".skeleton, .error");
     if (empty) empty.replaceWith(found);
@@ -103,9 +112,9 @@ function startWaiting() {
     if (ctx.target?.id !== "results") return;
     const began = Date.now();
     const time = make("span");
-    const bar = make("p", { class: "bar" }, time, " ", make("button", { type: "button", "data-action": "cancel", onclick: () => ctx.request.abort() }, "Cancel"));
+    const bar = make("p", { class: "bar" }, time, " ", make("button", { type: "button", "data-action": "cancel", onclick: () => ctx.request.abort() }, _("Cancel")));
     const timer = setInterval(() => {
-      time.textContent = `Searching for ${Math.round((Date.now() - began) / 1000)} s`;
+      time.textContent = _`Searching for ${Math.round((Date.now() - began) / 1000)} s`;
       if (!bar.isConnected) ctx.target.before(bar);
     }, 1000);
     ctx.answered = () => {
@@ -140,6 +149,7 @@ function startPreferences() {
   get("/api/v1/me/preferences").then((kept) => {
     adopt(kept);
     showTimes();
+    if (kept.language !== lang && languages.split(" ").includes(kept.language)) location.reload();
   }, () => {});
 }
 
@@ -165,5 +175,5 @@ bind("Escape", "", () => {
   closeMenu();
   return closeFlyout();
 });
-bind("Ctrl+z", "Undo the last change", undoLast);
+bind("Ctrl+z", _("Undo the last change"), undoLast);
 addEventListener("DOMContentLoaded", () => (document.documentElement.dataset.ready = "true")); // the page's own modules have run as well

@@ -31,12 +31,12 @@ async function run() {
 }
 
 function show(found) {
-  span.textContent = `${found.from.slice(0, 10)} to ${found.to.slice(0, 10)}`;
+  span.textContent = _`${found.from.slice(0, 10)} to ${found.to.slice(0, 10)}`;
   const most = Math.max(1, ...found.hits_per_day.map((one) => one.hits));
-  const days = make("table", { "aria-label": "Hits a day" });
+  const days = make("table", { "aria-label": _("Hits a day") });
   const body = make("tbody");
   for (const { day, hits } of found.hits_per_day) {
-    body.append(make("tr", {}, make("td", { class: "time" }, day), make("td", { class: "num" }, number(hits)), make("td", {}, make("meter", { min: 0, max: most, value: hits, "aria-label": `${hits} hits` }))));
+    body.append(make("tr", {}, make("td", { class: "time" }, day), make("td", { class: "num" }, number(hits)), make("td", {}, make("meter", { min: 0, max: most, value: hits, "aria-label": _`${hits} hits` }))));
   }
   days.append(body);
   const hosts = make("ul", { class: "plain" }, ...found.hosts.slice(0, 10).map((one) => make("li", {}, untrusted(one.hostname), make("span", { class: "meta num" }, number(one.hits)))));
@@ -44,14 +44,14 @@ function show(found) {
     make("li", {}, untrusted(one.hostname ?? one.endpoint?.[0] ?? ""), " ", untrusted(one.process_name ?? one.observed_filename?.[0] ?? one.md5 ?? ""), make("span", { class: "mono meta cut" }, untrusted(one.cmdline ?? (one.matched ? JSON.stringify(one.matched) : ""))))));
   place.replaceChildren(
     make("div", { class: "figures" },
-      figure(number(found.total_hits), "hits"), figure(number(found.total_hosts), "hosts"),
-      figure(number(found.expected_alerts), "alerts to expect"), figure(String(found.expected_alerts_per_day), "alerts a day")),
-    found.incomplete_results ? make("p", { class: "bar partial" }, "Stopped for lack of time: at least so many.") : "",
-    found.total_hits ? make("h3", {}, "Hits a day") : make("p", { class: "good-text" }, "It would not have hit in this time."),
+      figure(number(found.total_hits), _("hits")), figure(number(found.total_hosts), _("hosts")),
+      figure(number(found.expected_alerts), _("alerts to expect")), figure(String(found.expected_alerts_per_day), _("alerts a day"))),
+    found.incomplete_results ? make("p", { class: "bar partial" }, _("Stopped for lack of time: at least so many.")) : "",
+    found.total_hits ? make("h3", {}, _("Hits a day")) : make("p", { class: "good-text" }, _("It would not have hit in this time.")),
     found.total_hits ? days : "",
-    ...(found.rules ?? []).filter((one) => one.not_stored.length).map((one) => make("p", { class: "bar partial" }, `What it looks at is not all stored: ${one.not_stored.join(", ")}. Events that come in have it.`)),
-    found.total_hits ? make("h3", {}, "Hosts") : "", hosts,
-    found.total_hits ? make("h3", {}, "Samples") : "", samples,
+    ...(found.rules ?? []).filter((one) => one.not_stored.length).map((one) => make("p", { class: "bar partial" }, _`What it looks at is not all stored: ${one.not_stored.join(", ")}. Events that come in have it.`)),
+    found.total_hits ? make("h3", {}, _("Hosts")) : "", hosts,
+    found.total_hits ? make("h3", {}, _("Samples")) : "", samples,
   );
 }
 

@@ -20,7 +20,7 @@ async function check() {
   const mine = ++latest;
   save.disabled = true;
   place.setAttribute("aria-busy", "true");
-  place.replaceChildren("Checking against the last day …");
+  place.replaceChildren(_("Checking against the last day …"));
   try {
     const found = await call("POST", "/api/v1/ingress_approvedlist?dry_run=true", [{ ...body, name: body.name || "new" }]);
     if (mine === latest) show(found);
@@ -32,13 +32,13 @@ async function check() {
 }
 
 function show({ filters: [trial], blinded }) {
-  const share = (part) => `${(part * 100).toFixed(1)} % of the last day${trial.partial ? ", of a part of it" : ""}`;
+  const share = (part) => _`${(part * 100).toFixed(1)} % of the last day${trial.partial ? _(", of a part of it") : ""}`;
   place.replaceChildren(
     make("dl", { class: "facts" },
-      make("dt", {}, "Processes"), make("dd", {}, `${number(trial.processes_meant)}, ${share(trial.process_share)}`),
-      make("dt", {}, "Events dropped"), make("dd", {}, `${number(trial.events_dropped)}, ${share(trial.event_share)}`)),
-    ...blinded.map((one) => make("label", { class: "check warn-text" }, make("input", { type: "checkbox" }), make("span", {}, `Goes blind: ${one.kind} `, make("a", { href: `${PAGES[one.kind]}${encodeURIComponent(one.id)}` }, untrusted(one.name)), `, ${number(one.hits)} hits`))),
-    blinded.length ? "" : make("p", { class: "good-text" }, "No rule and no watchlist goes blind."));
+      make("dt", {}, _("Processes")), make("dd", {}, `${number(trial.processes_meant)}, ${share(trial.process_share)}`),
+      make("dt", {}, _("Events dropped")), make("dd", {}, `${number(trial.events_dropped)}, ${share(trial.event_share)}`)),
+    ...blinded.map((one) => make("label", { class: "check warn-text" }, make("input", { type: "checkbox" }), make("span", {}, _`Goes blind: ${one.kind} `, make("a", { href: `${PAGES[one.kind]}${encodeURIComponent(one.id)}` }, untrusted(one.name)), _`, ${number(one.hits)} hits`))),
+    blinded.length ? "" : make("p", { class: "good-text" }, _("No rule and no watchlist goes blind.")));
   ready();
 }
 

@@ -23,11 +23,11 @@ async function look() {
 function table(programs) {
   const rows = programs.map((one) =>
     make("tr", {},
-      make("td", {}, one.paths.length ? untrusted(one.paths[0]) : make("span", { class: "meta" }, "not known"), make("br"), make("code", {}, one.md5hash.slice(0, 12), "…")),
+      make("td", {}, one.paths.length ? untrusted(one.paths[0]) : make("span", { class: "meta" }, _("not known")), make("br"), make("code", {}, one.md5hash.slice(0, 12), "…")),
       make("td", { class: "num" }, number(one.hosts)),
       make("td", { class: "num" }, number(one.running.length)),
-      make("td", {}, one.protected ? make("span", { class: "warn-text" }, icon("warning"), " protected") : one.banned ? "banned already" : untrusted(one.publisher || one.signature || "–"))));
-  return make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, "Program"), make("th", { class: "num" }, "Hosts"), make("th", { class: "num" }, "Runs on"), make("th", {}, "Signed by"))), make("tbody", {}, ...rows));
+      make("td", {}, one.protected ? make("span", { class: "warn-text" }, icon("warning"), _(" protected")) : one.banned ? _("banned already") : untrusted(one.publisher || one.signature || "–"))));
+  return make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, _("Program")), make("th", { class: "num" }, _("Hosts")), make("th", { class: "num" }, _("Runs on")), make("th", {}, _("Signed by")))), make("tbody", {}, ...rows));
 }
 
 if (form) {

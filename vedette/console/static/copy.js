@@ -5,7 +5,7 @@ import { get, done, attempt } from "./api.js";
 import { iso, meta, say } from "./dom.js";
 import { openMenu } from "./menu.js";
 
-export async function copyText(text, what = "Copied") {
+export async function copyText(text, what = _("Copied")) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -17,7 +17,7 @@ export async function copyText(text, what = "Copied") {
     field.remove();
   }
   const hidden = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(text);
-  done(`${what}${hidden ? " (it holds characters that are not seen, or line breaks)" : ""}`);
+  done(`${what}${hidden ? _(" (it holds characters that are not seen, or line breaks)") : ""}`);
   say(what);
 }
 
@@ -75,20 +75,20 @@ export function copyMenu(anchor) {
   const query = document.querySelector("[data-query]");
   const row = document.querySelector("tr[aria-selected=true], tr.open, tr:focus-within");
   const cell = document.activeElement?.closest("td");
-  const entries = [{ label: "Link to this view", key: "l", act: () => copyText(absoluteLink(), "Link copied") }];
-  if (query) entries.push({ label: "Query", key: "q", act: () => copyText(query.value, "Query copied") });
+  const entries = [{ label: _("Link to this view"), key: "l", act: () => copyText(absoluteLink(), _("Link copied")) }];
+  if (query) entries.push({ label: _("Query"), key: "q", act: () => copyText(query.value, _("Query copied")) });
   if (call) {
-    entries.push({ label: "API call as curl", key: "c", act: () => copyText(asCurl(call), "curl copied") });
-    entries.push({ label: "API call as Python", key: "p", act: () => copyText(asPython(call), "Python copied") });
+    entries.push({ label: _("API call as curl"), key: "c", act: () => copyText(asCurl(call), _("curl copied")) });
+    entries.push({ label: _("API call as Python"), key: "p", act: () => copyText(asPython(call), _("Python copied")) });
   }
   if (row?.dataset.json) {
-    entries.push({ label: "JSON of the row", key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), "JSON copied")) });
+    entries.push({ label: _("JSON of the row"), key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), _("JSON copied"))) });
   }
   if (cell?.dataset.value !== undefined) {
     const value = cell.dataset.value;
-    entries.push({ label: "Value", key: "v", act: () => copyText(value, "Value copied") });
-    entries.push({ label: "Value, escaped", act: () => copyText(escaped(value), "Value copied") });
-    entries.push({ label: "Value, defanged", act: () => copyText(defanged(value), "Value copied") });
+    entries.push({ label: _("Value"), key: "v", act: () => copyText(value, _("Value copied")) });
+    entries.push({ label: _("Value, escaped"), act: () => copyText(escaped(value), _("Value copied")) });
+    entries.push({ label: _("Value, defanged"), act: () => copyText(defanged(value), _("Value copied")) });
   }
   openMenu(anchor, entries);
 }

@@ -29,7 +29,7 @@ export function number(value) {
   return value == null ? "–" : String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u2009");
 }
 
-export const many = (count, one, more = `${one}s`) => `${number(count)} ${count === 1 ? one : more}`;
+export const many = (count, one, more) => `${number(count)} ${count === 1 ? one : more}`;
 
 export const iso = (ms) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 

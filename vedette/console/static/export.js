@@ -26,7 +26,7 @@ export async function collect(format, say = () => {}) {
   const all = [];
   for (let start = 0; start < MOST; start += PAGE) {
     const found = await get(`${path}?${new URLSearchParams([...kept, ["rows", PAGE], ["start", start], ["sort", SORTS[path]]])}`);
-    if (found.incomplete_results) throw new Error("Not everything could be read in time: nothing is exported. A shorter range of time can be.");
+    if (found.incomplete_results) throw new Error(_("Not everything could be read in time: nothing is exported. A shorter range of time can be."));
     const rows = found.results.filter((row) => {
       const id = row.unique_id ?? `${row.id}/${row.segment_id}`;
       return !seen.has(id) && seen.add(id);
@@ -43,14 +43,14 @@ export async function collect(format, say = () => {}) {
 }
 
 async function save(format) {
-  const bar = make("div", {}, make("span", {}, "Reading …"));
+  const bar = make("div", {}, make("span", {}, _("Reading …")));
   document.getElementById("undo").append(bar);
   try {
-    const { blob, count } = await collect(format, (read, total) => bar.firstChild.replaceChildren(`Reading … ${number(read)} of ${number(total)}`));
+    const { blob, count } = await collect(format, (read, total) => bar.firstChild.replaceChildren(_`Reading … ${number(read)} of ${number(total)}`));
     const link = make("a", { href: URL.createObjectURL(blob), download: `${location.pathname.split("/").pop()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}Z.${format}` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    done(`${many(count, "row")} exported`);
+    done(_`${many(count, _("row"), _("rows"))} exported`);
   } finally {
     bar.remove();
   }
@@ -60,6 +60,6 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-action=export]");
   if (!button) return;
   const total = Number(button.dataset.total);
-  const what = total > MOST ? `the first ${number(MOST)} of ${number(total)} rows` : many(total, "row");
-  openMenu(button, [what, { label: "JSON lines", key: "j", act: () => attempt(() => save("jsonl")) }, { label: "CSV", key: "c", act: () => attempt(() => save("csv")) }]);
+  const what = total > MOST ? _`the first ${number(MOST)} of ${number(total)} rows` : many(total, _("row"), _("rows"));
+  openMenu(button, [what, { label: _("JSON lines"), key: "j", act: () => attempt(() => save("jsonl")) }, { label: "CSV", key: "c", act: () => attempt(() => save("csv")) }]);
 });

@@ -11,18 +11,18 @@ const grid = document.querySelector("table[data-fleet]");
 const dialog = document.getElementById("fleet");
 const form = dialog?.querySelector("form");
 const DEEDS = {
-  restart: { word: "Restart the sensor of", body: () => ({ restart_queued: true }) },
-  flush: { word: "Ask for all events of", body: () => ({ event_log_flush_time: new Date().toISOString() }) },
-  isolate: { word: "Isolate", fields: ["isolation_reason", "isolation_expires"], body: (fields) => ({ network_isolation_enabled: true, isolation_reason: fields.isolation_reason, isolation_expires: fields.isolation_expires ? new Date(Date.now() + fields.isolation_expires * 3_600_000).toISOString() : null }) },
-  release: { word: "Release", body: () => ({ network_isolation_enabled: false }) },
-  move: { word: "Move", fields: ["group_id"], body: (fields) => ({ group_id: Number(fields.group_id) }) },
-  note: { word: "Note on", fields: ["notes"], body: (fields) => ({ notes: fields.notes }) },
-  update: { word: "Update the sensor of", fields: ["kits", "percent"] },
+  restart: { word: _("Restart the sensor of "), body: () => ({ restart_queued: true }) },
+  flush: { word: _("Ask for all events of "), body: () => ({ event_log_flush_time: new Date().toISOString() }) },
+  isolate: { word: _("Isolate "), fields: ["isolation_reason", "isolation_expires"], body: (fields) => ({ network_isolation_enabled: true, isolation_reason: fields.isolation_reason, isolation_expires: fields.isolation_expires ? new Date(Date.now() + fields.isolation_expires * 3_600_000).toISOString() : null }) },
+  release: { word: _("Release "), body: () => ({ network_isolation_enabled: false }) },
+  move: { word: _("Move "), fields: ["group_id"], body: (fields) => ({ group_id: Number(fields.group_id) }) },
+  note: { word: _("Note on "), fields: ["notes"], body: (fields) => ({ notes: fields.notes }) },
+  update: { word: _("Update the sensor of "), fields: ["kits", "percent"] },
 };
 let pending = null;
 let last = null;
 
-const hosts = (count) => many(count, "host");
+const hosts = (count) => many(count, _("host"), _("hosts"));
 
 async function chosen() {
   if (grid.dataset.all === "true") {
@@ -63,8 +63,8 @@ async function ask(name) {
     field.hidden = field.dataset.for !== name;
     for (const input of field.querySelectorAll("input, select")) input.disabled = field.hidden;
   }
-  title.textContent = `${deed.word} …`;
-  counted.replaceChildren("Counting …");
+  title.textContent = `${deed.word}…`;
+  counted.replaceChildren(_("Counting …"));
   button.disabled = true;
   openDialog(dialog);
   [...form.querySelectorAll("[data-for]:not([hidden]) :is(input, select)")][0]?.focus();
@@ -74,23 +74,23 @@ async function ask(name) {
     const trial = name === "move" ? { group_id: Number(form.elements.group_id.value) } : deed.body?.({ notes: "", isolation_reason: "" });
     const found = await change(trial, true);
     pending.counted = found.sensors ?? found.targeted;
-    title.textContent = `${deed.word} ${hosts(pending.counted)}`;
+    title.textContent = `${deed.word}${hosts(pending.counted)}`;
     counted.replaceChildren(...(name === "update" ? updates(found) : consequences(found)));
-    button.textContent = `${deed.word} ${hosts(pending.counted)}`;
+    button.textContent = `${deed.word}${hosts(pending.counted)}`;
     button.disabled = !pending.counted;
     return found;
   });
 }
 
-const updates = (found) => [make("p", {}, `${number(found.waiting)} will be updated, ${number(found.updated)} have the version already, ${number(found.failed)} cannot be: no kit or no sensor.`)];
+const updates = (found) => [make("p", {}, _`${number(found.waiting)} will be updated, ${number(found.updated)} have the version already, ${number(found.failed)} cannot be: no kit or no sensor.`)];
 
 function consequences(found) {
   const list = (part) => Object.entries(part).map(([name, count]) => `${name} ${number(count)}`).join(", ");
   const types = found.host_types;
   const grave = (types.server ?? 0) + (types.domain_controller ?? 0);
   return [
-    make("p", {}, "In ", untrusted(list(found.groups) || "no group"), grave ? make("b", { class: "warn-text" }, ` · ${number(grave)} of them servers or domain controllers`) : ""),
-    found.refused.length ? make("details", {}, make("summary", {}, `${hosts(found.refused.length)} will not be changed`), make("ul", { class: "plain" }, ...found.refused.slice(0, 50).map((one) => make("li", {}, untrusted(one.message))))) : "",
+    make("p", {}, _("In "), untrusted(list(found.groups) || _("no group")), grave ? make("b", { class: "warn-text" }, _` · ${number(grave)} of them servers or domain controllers`) : ""),
+    found.refused.length ? make("details", {}, make("summary", {}, _`${hosts(found.refused.length)} will not be changed`), make("ul", { class: "plain" }, ...found.refused.slice(0, 50).map((one) => make("li", {}, untrusted(one.message))))) : "",
   ];
 }
 
@@ -102,8 +102,8 @@ async function submit() {
   const found = await change(DEEDS[about.name].body?.(fields), false);
   dialog.close();
   if (found.job) return location.assign(`/ui/jobs/${encodeURIComponent(found.job.id)}`);
-  const refused = found.refused.length ? `; ${hosts(found.refused.length)} refused` : "";
-  sessionStorage.setItem("done", `${DEEDS[about.name].word} ${hosts(found.sensors)}: ordered${refused}`);
+  const refused = found.refused.length ? _`; ${hosts(found.refused.length)} refused` : "";
+  sessionStorage.setItem("done", _`${DEEDS[about.name].word}${hosts(found.sensors)}: ordered${refused}`);
   location.reload();
   return undefined;
 }
@@ -112,7 +112,7 @@ function bar() {
   const count = selected(grid).length;
   const all = grid.dataset.all === "true" && Number(grid.dataset.total);
   const left = leftOut(grid).length;
-  document.querySelector("[data-chosen]").textContent = all ? `all ${number(all)} that match${left ? ` but ${number(left)}` : ""}` : count ? `${number(count)} selected` : "the row that has the focus";
+  document.querySelector("[data-chosen]").textContent = all ? left ? _`all ${number(all)} that match but ${number(left)}` : _`all ${number(all)} that match` : count ? _`${number(count)} selected` : _("the row that has the focus");
 }
 
 if (grid) {

@@ -60,9 +60,9 @@ export async function send(element, body) {
   element.closest("dialog")?.close();
   if (element.dataset.secret) return showSecret(found[element.dataset.secret]);
   element.dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: found }));
-  if (back || element.hasAttribute("data-stay")) done(element.dataset.done ?? "Done", back);
+  if (back || element.hasAttribute("data-stay")) done(element.dataset.done ?? _("Done"), back);
   else {
-    sessionStorage.setItem("done", element.dataset.done ?? "Done");
+    sessionStorage.setItem("done", element.dataset.done ?? _("Done"));
     location.assign(element.dataset.then ?? location.href);
   }
   return found;
@@ -105,18 +105,18 @@ document.addEventListener(
 async function tried(form) {
   const place = form.querySelector("[data-tried]");
   const [method, path] = form.dataset.try.split(" ");
-  place.textContent = "Reading …";
+  place.textContent = _("Reading …");
   const found = await call(method, path, bodyOf(form)).catch((error) => {
     place.textContent = "";
     throw error;
   });
   const counts = Object.entries(found.indicators).map(([type, count]) => `${number(count)} ${type}`).join(", ");
   place.replaceChildren(
-    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || "Without a name")), ` ${found.format}: ${number(found.reports)} reports, ${counts || "no indicator"}${found.complete ? "" : ", and more than there was time for"}`),
-    found.error_count ? make("p", { class: "warn-text" }, `${number(found.error_count)} parts cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
+    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Without a name"))), _` ${found.format}: ${number(found.reports)} reports, ${counts || _("no indicator")}${found.complete ? "" : _(", and more than there was time for")}`),
+    found.error_count ? make("p", { class: "warn-text" }, _`${number(found.error_count)} parts cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
     make("ul", { class: "plain" }, ...found.titles.map((one) => make("li", {}, untrusted(one)))));
   form.dataset.ready = "true";
-  form.querySelector("[data-submit-word]").textContent = "Add";
+  form.querySelector("[data-submit-word]").textContent = _("Add");
 }
 
 document.addEventListener("input", ({ target: { form } }) => form?.dataset.try && delete form.dataset.ready);

@@ -77,13 +77,13 @@ function cellMenu(row, cell) {
   const entries = [];
   if (cell?.dataset.field) {
     entries.push(cell.dataset.field);
-    for (const [how, key, label] of [["include", "+", "Include"], ["exclude", "-", "Exclude"], ["only", "o", "Only this"]]) {
+    for (const [how, key, label] of [["include", "+", _("Include")], ["exclude", "-", _("Exclude")], ["only", "o", _("Only this")]]) {
       entries.push({ label, key, act: () => narrow(cell, how) });
     }
   }
-  if (cell?.dataset.value !== undefined) entries.push({ label: "Copy value", key: "c", act: () => copyText(cell.dataset.value, "Value copied") });
-  if (row.dataset.flyout) entries.push({ label: "Open beside the list", key: "Enter", act: () => openRow(row) });
-  for (const link of row.querySelectorAll("a[data-open]")) entries.push({ label: link.dataset.label ?? "Open", href: link.getAttribute("href") });
+  if (cell?.dataset.value !== undefined) entries.push({ label: _("Copy value"), key: "c", act: () => copyText(cell.dataset.value, _("Value copied")) });
+  if (row.dataset.flyout) entries.push({ label: _("Open beside the list"), key: "Enter", act: () => openRow(row) });
+  for (const link of row.querySelectorAll("a[data-open]")) entries.push({ label: link.dataset.label ?? _("Open"), href: link.getAttribute("href") });
   if (entries.length) openMenu(cell ?? row, entries);
 }
 
@@ -106,7 +106,7 @@ function onKey(event) {
     ArrowLeft: () => focusRow(row, { cell: cell && cellsOf(row).indexOf(cell) > 0 ? cellsOf(row)[cellsOf(row).indexOf(cell) - 1] : null }),
     x: () => select(row), " ": () => select(row),
     "+": () => narrow(main, "include"), "-": () => narrow(main, "exclude"), o: () => narrow(main, "only"),
-    c: () => cell?.dataset.value !== undefined && copyText(cell.dataset.value, "Value copied"),
+    c: () => cell?.dataset.value !== undefined && copyText(cell.dataset.value, _("Value copied")),
     ".": () => cellMenu(row, cell), F10: () => event.shiftKey && cellMenu(row, cell), ContextMenu: () => cellMenu(row, cell),
     ">": () => page(grid, "next"), "<": () => page(grid, "prev"),
   };

@@ -26,7 +26,7 @@ function show(figure) {
   brush.style.left = `${(100 * low) / steps}%`;
   brush.style.width = `${(100 * (high - low)) / steps}%`;
   const [since, until] = times(figure);
-  const words = `${timeText(since, { milliseconds: false })} to ${timeText(until, { milliseconds: false })}`;
+  const words = _`${timeText(since, { milliseconds: false })} to ${timeText(until, { milliseconds: false })}`;
   for (const handle of figure.querySelectorAll(".handle")) {
     const at = handle.dataset.end === "since" ? low : high;
     handle.style.left = `${(100 * at) / steps}%`;
@@ -35,7 +35,7 @@ function show(figure) {
   }
   const text = figure.querySelector("[data-range-text]");
   text.dataset.plain ??= text.textContent;
-  text.textContent = all ? text.dataset.plain : `${words} (${spanText(until - since)}); Enter applies it`;
+  text.textContent = all ? text.dataset.plain : _`${words} (${spanText(until - since)}); Enter applies it`;
 }
 
 function times(figure) {
@@ -96,7 +96,7 @@ function keys(event, onRange) {
   } else if (event.key === "Escape") {
     figure.range = [0, steps];
     show(figure);
-    say("Range cleared");
+    say(_("Range cleared"));
   } else return;
   event.preventDefault();
   event.stopPropagation();

@@ -91,20 +91,20 @@ function onKey(event) {
 }
 
 const EVERYWHERE = [
-  ["Ctrl+Enter", "Send the form"],
-  ["Esc", "Close, and back to where you were"],
+  ["Ctrl+Enter", _("Send the form")],
+  ["Esc", _("Close, and back to where you were")],
 ];
 const LISTS = [
-  ["j k ↑ ↓", "Next, previous row"],
-  ["Enter", "Open the row"],
-  ["x Space", "Select the row"],
-  ["Shift+↑ ↓", "Select a range"],
-  ["Ctrl+A", "Select all rows; again: all that match"],
-  ["← →", "Cells of the row"],
-  ["+ − o", "On a cell: include, exclude, only"],
-  ["c", "Copy the cell"],
-  [". Shift+F10", "Actions of the row or cell"],
-  ["< >", "Previous, next page"],
+  ["j k ↑ ↓", _("Next, previous row")],
+  ["Enter", _("Open the row")],
+  ["x Space", _("Select the row")],
+  ["Shift+↑ ↓", _("Select a range")],
+  ["Ctrl+A", _("Select all rows; again: all that match")],
+  ["← →", _("Cells of the row")],
+  ["+ − o", _("On a cell: include, exclude, only")],
+  ["c", _("Copy the cell")],
+  [". Shift+F10", _("Actions of the row or cell")],
+  ["< >", _("Previous, next page")],
 ];
 
 function sections() {
@@ -115,10 +115,10 @@ function sections() {
   const own = [...bound].map(([key, { label }]) => [key, label]).filter(([, label]) => label);
   const here = labelled("[data-key]", "data-key");
   return [
-    ["This screen", dedupe([...here, ...own])],
-    ["Go to", labelled("[data-chord]", "data-chord")],
-    ...(document.querySelector("[data-grid]") ? [["Lists", LISTS]] : []),
-    ["Everywhere", EVERYWHERE],
+    [_("This screen"), dedupe([...here, ...own])],
+    [_("Go to"), labelled("[data-chord]", "data-chord")],
+    ...(document.querySelector("[data-grid]") ? [[_("Lists"), LISTS]] : []),
+    [_("Everywhere"), EVERYWHERE],
   ];
 }
 

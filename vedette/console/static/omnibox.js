@@ -11,9 +11,9 @@ let latest = 0;
 let shown = null; // the text that the answer on the page is about
 
 function build() {
-  const field = make("input", { type: "text", class: "mono", "aria-label": "Look up", placeholder: "Hash, address, domain, path, host, process, rule or alert", autocomplete: "off", spellcheck: "false" });
+  const field = make("input", { type: "text", class: "mono", "aria-label": _("Look up"), placeholder: _("Hash, address, domain, path, host, process, rule or alert"), autocomplete: "off", spellcheck: "false" });
   const place = make("div", { class: "looked", "aria-live": "polite" });
-  dialog = make("dialog", { id: "omnibox", "aria-label": "Look anything up" }, make("form", { method: "dialog" }, field, place));
+  dialog = make("dialog", { id: "omnibox", "aria-label": _("Look anything up") }, make("form", { method: "dialog" }, field, place));
   document.body.append(dialog);
   field.addEventListener("input", () => {
     clearTimeout(waiting);
@@ -57,18 +57,18 @@ const PAGES = { alert: (one) => `/ui/alerts?q=${encodeURIComponent(`unique_id:${
 
 function show(found) {
   const links = found.targets.map((one) => make("a", { href: PAGES[one.kind](one) }, make("span", { class: "chip" }, one.kind), " ", untrusted(one.name)));
-  if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, "Analyse the process"));
-  if (found.kind === "md5" && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, "The program with this MD5"));
-  links.push(make("a", { href: `/ui/process?q=${encodeURIComponent(found.query)}` }, `${many(found.processes, "process", "processes")} on ${many(found.host_count, "host")}`));
-  if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, `${many(found.alerts, "alert")}, ${number(found.open_alerts)} open`));
-  const time = (text) => (text ? `${text.slice(0, 19).replace("T", " ")}Z` : "never");
+  if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, _("Analyse the process")));
+  if (found.kind === "md5" && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, _("The program with this MD5")));
+  links.push(make("a", { href: `/ui/process?q=${encodeURIComponent(found.query)}` }, _`${many(found.processes, _("process"), _("processes"))} on ${many(found.host_count, _("host"), _("hosts"))}`));
+  if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, _`${many(found.alerts, _("alert"), _("alerts"))}, ${number(found.open_alerts)} open`));
+  const time = (text) => (text ? `${text.slice(0, 19).replace("T", " ")}Z` : _("never"));
   const facts = make("dl", { class: "facts" },
-    make("dt", {}, "Is"), make("dd", {}, found.kind, " ", untrusted(found.value)),
-    make("dt", {}, "Seen"), make("dd", {}, found.processes ? `${time(found.first_seen)} to ${time(found.last_seen)}` : "never, on the hosts that you see"),
-    ...(found.hosts.length ? [make("dt", {}, "Hosts"), make("dd", {}, ...found.hosts.slice(0, 6).flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
-    ...(found.feeds.length ? [make("dt", {}, "Feeds"), make("dd", {}, ...found.feeds.flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
-    ...(found.banned ? [make("dt", {}, "Banned"), make("dd", { class: "warn-text" }, untrusted(found.ban_text || "yes"))] : []));
-  return [facts, make("nav", { "aria-label": "What was found" }, ...links)];
+    make("dt", {}, _("Is")), make("dd", {}, found.kind, " ", untrusted(found.value)),
+    make("dt", {}, _("Seen")), make("dd", {}, found.processes ? _`${time(found.first_seen)} to ${time(found.last_seen)}` : _("never, on the hosts that you see")),
+    ...(found.hosts.length ? [make("dt", {}, _("Hosts")), make("dd", {}, ...found.hosts.slice(0, 6).flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
+    ...(found.feeds.length ? [make("dt", {}, _("Feeds")), make("dd", {}, ...found.feeds.flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
+    ...(found.banned ? [make("dt", {}, _("Banned")), make("dd", { class: "warn-text" }, untrusted(found.ban_text || _("yes")))] : []));
+  return [facts, make("nav", { "aria-label": _("What was found") }, ...links)];
 }
 
 export function openOmnibox() {
@@ -77,4 +77,4 @@ export function openOmnibox() {
   field.select();
 }
 
-bind("Ctrl+k", "Look anything up", openOmnibox);
+bind("Ctrl+k", _("Look anything up"), openOmnibox);

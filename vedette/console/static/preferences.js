@@ -1,9 +1,9 @@
-// What a reader prefers: theme, density, time zone, single keys, columns left out.
+// What a reader prefers: theme, density, time zone, language, single keys, columns left out.
 
 import { call } from "./api.js";
 
 const NAME = "vedette.preferences";
-const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "" };
+const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", language: "" };
 
 let known = read();
 
@@ -42,6 +42,7 @@ export const all = () => known;
 export function apply() {
   const root = document.documentElement;
   for (const name of ["theme", "density", "hidden"]) root.dataset[name] = known[name];
+  if (known.language) document.cookie = `language=${encodeURIComponent(known.language)};path=/ui;max-age=31536000;secure;samesite=strict`; // pages are made in it
 }
 
 apply();

@@ -42,7 +42,7 @@ async function readTree() {
   tree.add([...found.ancestors].reverse());
   tree.add(found.nodes);
   tree.show({ root: id, selected: id });
-  part("tree-status").textContent = found.is_complete ? "" : "more below";
+  part("tree-status").textContent = found.is_complete ? "" : _("more below");
   part("tree-more").hidden = !found.continue;
   state.continue = found.continue;
   part("tree-pane").removeAttribute("aria-busy");
@@ -223,10 +223,10 @@ function filter({ quiet = false } = {}) {
   list.set(state.shown);
   drawTimeline();
   const all = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, count]) => sum + count, 0);
-  const known = state.complete ? number(state.all.length) : `first ${number(state.all.length)} of ${number(Math.max(all, state.all.length))}`;
-  part("event-status").textContent = state.shown.length === state.all.length ? `${known} events` : `${number(state.shown.length)} of ${known} events`;
+  const known = state.complete ? number(state.all.length) : _`first ${number(state.all.length)} of ${number(Math.max(all, state.all.length))}`;
+  part("event-status").textContent = state.shown.length === state.all.length ? _`${known} events` : _`${number(state.shown.length)} of ${known} events`;
   part("event-empty").hidden = state.shown.length > 0 || !state.complete;
-  part("event-empty-why").textContent = state.all.length ? "No event fits the filter." : "No events of this process are stored.";
+  part("event-empty-why").textContent = state.all.length ? _("No event fits the filter.") : _("No events of this process are stored.");
   if (!quiet) say(part("event-status").textContent);
   part("range-clear").hidden = !range;
 }
@@ -270,14 +270,14 @@ const PLAIN_NAMES = { processId: "process", userName: "user", commandLine: "comm
 function fact(name, value, { time = false } = {}) {
   if (value === "" || value === null || value === undefined || value === false) return [];
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  const copy = make("button", { type: "button", class: "quiet copy", "aria-label": `Copy ${name}`, onclick: () => copyText(text, `${name} copied`) }, icon("copy"));
+  const copy = make("button", { type: "button", class: "quiet copy", "aria-label": _`Copy ${name}`, onclick: () => copyText(text, _`${name} copied`) }, icon("copy"));
   const shown = time ? timeText(Number(value)) : untrusted(text.length > 4096 ? `${text.slice(0, 4096)}…` : text);
   return [make("dt", {}, PLAIN_NAMES[name] ?? name.replaceAll("_", " ")), make("dd", { class: "mono" }, shown, copy)];
 }
 
 function details(title, facts, links, raw) {
   const place = part("details");
-  const json = make("details", { class: "twin" }, make("summary", {}, "As JSON"), make("pre", { class: "mono wrap" }, ...JSON.stringify(raw, null, 2).split("\n").flatMap((one) => [untrusted(one), "\n"])));
+  const json = make("details", { class: "twin" }, make("summary", {}, _("As JSON")), make("pre", { class: "mono wrap" }, ...JSON.stringify(raw, null, 2).split("\n").flatMap((one) => [untrusted(one), "\n"])));
   place.replaceChildren(make("h2", { tabindex: "-1" }, title), make("p", { class: "actions" }, ...links), make("dl", { class: "facts" }, ...facts.flat()), json);
   part("details-pane").hidden = false;
 }
@@ -288,26 +288,26 @@ function showEvent(event) {
   const [verb, object] = line(event);
   const { data } = event;
   const links = [];
-  if (data.processId) links.push(make("a", { class: "button", href: `/ui/process/${data.processId}` }, "Open the process"));
-  if (data.md5) links.push(searchLink("This file elsewhere", `md5:${data.md5}`));
-  if (data.domain) links.push(searchLink("This domain elsewhere", `domain:${data.domain}`));
-  else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink("This address elsewhere", `ipaddr:${data.remote_ip}`));
+  if (data.processId) links.push(make("a", { class: "button", href: `/ui/process/${data.processId}` }, _("Open the process")));
+  if (data.md5) links.push(searchLink(_("This file elsewhere"), `md5:${data.md5}`));
+  if (data.domain) links.push(searchLink(_("This domain elsewhere"), `domain:${data.domain}`));
+  else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink(_("This address elsewhere"), `ipaddr:${data.remote_ip}`));
   const facts = [fact("time", event.t, { time: true }), ...Object.entries(data).map(([name, value]) => fact(name, value)), fact("signature", event.binary_info?.digsig_result), fact("publisher", event.binary_info?.digsig_publisher)];
   details(make("span", {}, `${verb} `, untrusted(object, { short: true })), facts, links, event);
 }
 
 function showNode(node) {
   const links = [];
-  if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, "Analyse"));
-  if (node.process_md5) links.push(searchLink("This file elsewhere", `process_md5:${node.process_md5}`));
+  if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, _("Analyse")));
+  if (node.process_md5) links.push(searchLink(_("This file elsewhere"), `process_md5:${node.process_md5}`));
   const parent = tree.nodes.get(node.parent_id);
   const delta = parent?.start && node.start ? spanText(Date.parse(node.start) - Date.parse(parent.start)) : "";
   const facts = [
     fact("path", node.label.path), fact("commandLine", node.label.cmdline), fact("userName", node.username), fact("pid", node.process_pid),
-    fact("start", node.start ? Date.parse(node.start) : "", { time: true }), fact("after the parent", delta), fact("end", node.end ? Date.parse(node.end) : "", { time: true }),
-    fact("md5", node.process_md5), fact("sha256", node.process_sha256), fact("host", node.hostname), fact("missing", node.missing), fact("now called", node.now?.path),
+    fact("start", node.start ? Date.parse(node.start) : "", { time: true }), fact(_("after the parent"), delta), fact("end", node.end ? Date.parse(node.end) : "", { time: true }),
+    fact("md5", node.process_md5), fact("sha256", node.process_sha256), fact("host", node.hostname), fact("missing", node.missing), fact(_("now called"), node.now?.path),
   ];
-  details(untrusted(node.label.process_name || "unknown process"), facts, links, node);
+  details(untrusted(node.label.process_name || _("unknown process")), facts, links, node);
 }
 
 // ---- keys and controls
@@ -316,7 +316,7 @@ part("tree-view").addEventListener("click", () => showMap(part("map").hidden));
 part("tree-search").addEventListener("keydown", (event) => {
   if (event.key === "Enter") {
     event.preventDefault();
-    if (!tree.find(event.target.value, event.shiftKey ? -1 : 1)) say("Nothing found in the tree");
+    if (!tree.find(event.target.value, event.shiftKey ? -1 : 1)) say(_("Nothing found in the tree"));
   }
 });
 part("event-filter").addEventListener("input", (event) => {
@@ -332,24 +332,24 @@ part("range-clear").addEventListener("click", () => {
 for (const button of document.querySelectorAll("[data-timeline]")) {
   button.addEventListener("click", () => ({ in: () => timeline.zoom(0.5), out: () => timeline.zoom(2), fit: () => timeline.fit(), left: () => timeline.pan(-0.2), right: () => timeline.pan(0.2) })[button.dataset.timeline]());
 }
-part("copy-tree").addEventListener("click", () => copyText(tree.asText(), "Tree copied as text"));
+part("copy-tree").addEventListener("click", () => copyText(tree.asText(), _("Tree copied as text")));
 document.addEventListener("preference", () => {
   list.draw();
   timeline.later();
 });
 
-bind("1", "Tree", () => part("tree").hidden ? part("tree-view").focus() : part("tree").focus());
-bind("2", "Timeline", () => timeline.cursor.focus());
-bind("3", "Events", () => part("events").focus());
-bind("4", "Details", () => part("details").querySelector("h2")?.focus());
-bind("f", "Filter the events", () => part("event-filter").focus());
-bind("v", "Tree or map", () => showMap(part("map").hidden));
-bind("Shift+ArrowUp", "To the parent", () => {
+bind("1", _("Tree"), () => part("tree").hidden ? part("tree-view").focus() : part("tree").focus());
+bind("2", _("Timeline"), () => timeline.cursor.focus());
+bind("3", _("Events"), () => part("events").focus());
+bind("4", _("Details"), () => part("details").querySelector("h2")?.focus());
+bind("f", _("Filter the events"), () => part("event-filter").focus());
+bind("v", _("Tree or map"), () => showMap(part("map").hidden));
+bind("Shift+ArrowUp", _("To the parent"), () => {
   const parent = tree.nodes.get(id)?.parent_id;
   if (parent && tree.nodes.has(parent) && !tree.nodes.get(parent).missing) location.assign(`/ui/process/${parent}`);
 });
-bind("[", "Previous mark", () => timeline.select(Math.max(0, timeline.at - 1)));
-bind("]", "Next mark", () => timeline.select(Math.min(state.shown.length - 1, timeline.at + 1)));
+bind("[", _("Previous mark"), () => timeline.select(Math.max(0, timeline.at - 1)));
+bind("]", _("Next mark"), () => timeline.select(Math.min(state.shown.length - 1, timeline.at + 1)));
 
 // Splitters move by arrows as well as by dragging.
 for (const bar of document.querySelectorAll("[role=separator]")) {

@@ -74,17 +74,17 @@ document.addEventListener("content", () => {
   const row = results.querySelector("tr[data-row]");
   if (row && [field, document.body].includes(document.activeElement)) focusRow(row);
 });
-bind("r", "Rare values of the first facet", () => document.querySelector(".facet [data-rare]")?.click());
+bind("r", _("Rare values of the first facet"), () => document.querySelector(".facet [data-rare]")?.click());
 
 const focused = () => document.querySelector("tr[data-row]:focus, tr[data-row]:focus-within, tr.open");
 
-bind("t", "Analyse the process of the row", () => {
+bind("t", _("Analyse the process of the row"), () => {
   const row = focused();
   if (row?.dataset.analysis) location.assign(row.dataset.analysis);
   return Boolean(row);
 });
 
-bind("e", "This host five minutes around", () => {
+bind("e", _("This host five minutes around"), () => {
   const row = focused();
   const ms = Number(row?.querySelector("time[data-time]")?.dataset.time);
   if (!ms) return false;
@@ -116,11 +116,11 @@ function shift(by) {
 function setRange(since, until) {
   const text = `${iso(since)}..${iso(until)}`;
   const select = form.elements.t;
-  select.append(new Option(text.replace("..", " to "), text, true, true));
+  select.append(new Option(text.replace("..", _(" to ")), text, true, true));
   form.requestSubmit();
 }
 
-const COLUMNS = { hostname: "Host", username: "User", process_name: "Process", standing: "Signature and hosts", parent_name: "Parent", cmdline: "Command line", counts: "Events" };
+const COLUMNS = { hostname: _("Host"), username: _("User"), process_name: _("Process"), standing: _("Signature and hosts"), parent_name: _("Parent"), cmdline: _("Command line"), counts: _("Events") };
 const HIDES = { parent_name: "parent" }; // as it is kept since the first version
 
 // The columns: which are shown, and their order by buttons.
@@ -132,7 +132,7 @@ function columns(opener) {
     const other = by < 0 ? item.previousElementSibling : item.nextElementSibling;
     if (other) list.insertBefore(by < 0 ? item : other, by < 0 ? other : item);
     item.querySelector(`[data-by="${by}"]`).focus();
-    say(`${COLUMNS[item.dataset.column]}, ${[...list.children].indexOf(item) + 1} of ${list.children.length}`);
+    say(_`${COLUMNS[item.dataset.column]}, ${[...list.children].indexOf(item) + 1} of ${list.children.length}`);
   };
   list.replaceChildren(...opener.dataset.columns.split(" ").map((name) => {
     const box = make("input", { type: "checkbox", checked: !hidden.has(HIDES[name] ?? name), disabled: name === "process_name" });
@@ -167,7 +167,7 @@ async function news() {
   const params = pageCall().params.filter(([name]) => !["rows", "start", "sort"].includes(name));
   const found = await get(`/api/v1/process?${new URLSearchParams([...params, ["rows", 0], ["svc.min_last_server_update", since]])}`);
   if (since !== form.dataset.since || !found.total_results) return;
-  document.getElementById("news").replaceChildren(make("button", { type: "button", "data-action": "show-news" }, `${many(found.total_results, "process is", "processes are")} new or changed: show`));
+  document.getElementById("news").replaceChildren(make("button", { type: "button", "data-action": "show-news" }, _`${many(found.total_results, _("process is"), _("processes are"))} new or changed: show`));
 }
 
 function follow(on) {
@@ -186,8 +186,8 @@ function began(on = form.elements.follow.value === "1") {
 began();
 setInterval(() => news().catch(() => {}), FOLLOW_MS);
 
-bind("[", "Earlier time range", () => shift(-1));
-bind("]", "Later time range", () => shift(1));
+bind("[", _("Earlier time range"), () => shift(-1));
+bind("]", _("Later time range"), () => shift(1));
 
 document.getElementById("save-search-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -197,6 +197,6 @@ document.getElementById("save-search-form").addEventListener("submit", (event) =
       name: fields.get("name"), view: "process", params: location.search.slice(1), shared: fields.get("shared") === "on",
     });
     event.target.closest("dialog").close();
-    done(`Search “${fields.get("name")}” is saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));
+    done(_`Search “${fields.get("name")}” is saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));
   });
 });

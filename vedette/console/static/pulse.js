@@ -38,7 +38,7 @@ function away() {
   next = setTimeout(beat, AWAY_MS);
   if (state.away === "true") return;
   state.away = "true";
-  bar.replaceChildren(make("p", { class: "bar broken", role: "alert" }, `${noAnswer()} since ${timeText(Date.now())}. What is here is of ${timeText(Number(meta("server-time")))}, and stays with what you typed and selected. The server is asked again every ${AWAY_MS / 1000} seconds.`));
+  bar.replaceChildren(make("p", { class: "bar broken", role: "alert" }, _`${noAnswer()} since ${timeText(Date.now())}. What is here is of ${timeText(Number(meta("server-time")))}, and stays with what you typed and selected. The server is asked again every ${AWAY_MS / 1000} seconds.`));
 }
 
 function back() {
@@ -46,7 +46,7 @@ function back() {
   state.away = "false";
   tag = "";
   bar.replaceChildren();
-  say("The server answers again");
+  say(_("The server answers again"));
   document.dispatchEvent(new CustomEvent("answered"));
 }
 
@@ -55,19 +55,19 @@ function show(found) {
   const entry = document.querySelector(".nav a[href='/ui/alerts']");
   if (entry) {
     entry.querySelector(".count-badge")?.remove();
-    entry.setAttribute("aria-label", `Alerts, ${number(found.open_alerts)} open`);
+    entry.setAttribute("aria-label", _`Alerts, ${number(found.open_alerts)} open`);
     if (found.open_alerts) entry.append(make("span", { class: "count-badge", "aria-hidden": "true" }, found.open_alerts > 999 ? "999+" : found.open_alerts));
   }
   if (found.newest_alert !== first.newest_alert && location.pathname === "/ui/alerts") {
     const more = found.open_alerts - first.open_alerts;
-    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, `${more > 0 ? `${number(more)} new alerts` : "There are new alerts"}: show`));
+    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, more > 0 ? _`${number(more)} new alerts: show` : _("There are new alerts: show")));
   } else if (!found.store_accepts) {
-    bar.replaceChildren(make("p", { class: "bar broken" }, "The store takes no telemetry now: senders keep it. Data and health says why."));
+    bar.replaceChildren(make("p", { class: "bar broken" }, _("The store takes no telemetry now: senders keep it. Data and health says why.")));
   } else bar.replaceChildren();
 }
 
 if (bar) {
   next = setTimeout(beat, FIRST_MS);
   for (const [where, type] of [[document, "unanswered"], [window, "offline"], [window, "online"]]) where.addEventListener(type, beat);
-  bind("g n", "Show new alerts", () => document.querySelector("#news button")?.click());
+  bind("g n", _("Show new alerts"), () => document.querySelector("#news button")?.click());
 }

@@ -5,8 +5,8 @@ import { make, number } from "./dom.js";
 import { spanText, timeText } from "./time.js";
 
 export const LANES = [
-  ["F", "filemod", "files"], ["M", "modload", "modules"], ["R", "regmod", "registry"], ["N", "netconn", "network"],
-  ["C", "childproc", "children"], ["X", "crossproc", "other processes"], ["B", "processblock", "blocked"],
+  ["F", "filemod", _("files")], ["M", "modload", _("modules")], ["R", "regmod", _("registry")], ["N", "netconn", _("network")],
+  ["C", "childproc", _("children")], ["X", "crossproc", _("other processes")], ["B", "processblock", _("blocked")],
 ];
 const LANE = 20;
 const AXIS = 18;
@@ -18,7 +18,7 @@ export class Timeline {
   constructor(place, { onSelect, onRange, describe }) {
     Object.assign(this, { place, onSelect, onRange, describe });
     this.canvas = make("canvas", { "aria-hidden": "true" });
-    this.cursor = make("div", { class: "timeline-cursor", role: "slider", tabindex: "0", "aria-label": "Event on the timeline", "aria-valuemin": "1", "aria-valuenow": "1" });
+    this.cursor = make("div", { class: "timeline-cursor", role: "slider", tabindex: "0", "aria-label": _("Event on the timeline"), "aria-valuemin": "1", "aria-valuenow": "1" });
     place.append(this.canvas, this.cursor);
     this.height = LANES.length * LANE + AXIS;
     this.times = new Float64Array(0);
@@ -209,7 +209,7 @@ export class Timeline {
     const size = this.view[1] - this.view[0];
     if (time < this.view[0] || time > this.view[1]) this.view = [time - size / 2, time + size / 2];
     this.cursor.setAttribute("aria-valuenow", index + 1);
-    this.cursor.setAttribute("aria-valuetext", `${this.describe(index)}, mark ${index + 1} of ${this.times.length}`);
+    this.cursor.setAttribute("aria-valuetext", _`${this.describe(index)}, mark ${index + 1} of ${this.times.length}`);
     this.later();
     if (!quiet) this.onSelect?.(index);
   }
@@ -297,7 +297,7 @@ export class Timeline {
 
   // The same as a table: a row for each interval, a column for each kind.
   table(buckets) {
-    const head = make("tr", {}, make("th", { scope: "col" }, "From"), ...LANES.map(([letter, , label]) => make("th", { scope: "col", class: "num" }, make("abbr", { title: label }, letter))));
+    const head = make("tr", {}, make("th", { scope: "col" }, _("From")), ...LANES.map(([letter, , label]) => make("th", { scope: "col", class: "num" }, make("abbr", { title: label }, letter))));
     const body = buckets.slice(0, 500).map(({ start, event_counts: counts }) =>
       make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false })), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
     );

@@ -9,11 +9,11 @@ import { Windowed } from "./windowed.js";
 const LETTERS = [["F", "filemod"], ["M", "modload"], ["R", "regmod"], ["N", "netconn"], ["C", "childproc"], ["X", "crossproc"]];
 const OPEN_MAX = 200; // a tree of at most so many nodes is shown open
 const MISSING = {
-  never_seen: "never seen", suppressed: "suppressed", unmounted: "in an unmounted partition", expired: "expired", not_permitted: "not permitted",
+  never_seen: _("never seen"), suppressed: _("suppressed"), unmounted: _("in an unmounted partition"), expired: _("expired"), not_permitted: _("not permitted"),
 };
 
 export const startOf = (node) => (node.start ? Date.parse(node.start) : NaN);
-export const nameOf = (node) => node.label.process_name || node.label.path || "unknown";
+export const nameOf = (node) => node.label.process_name || node.label.path || _("unknown");
 export const missingText = (node) => MISSING[node.missing] ?? String(node.missing).replaceAll("_", " ");
 
 export class ProcessTree {
@@ -173,7 +173,7 @@ export class ProcessTree {
 
   spoken(row) {
     const { node } = row;
-    return `${plain(nameOf(node))}, pid ${node.process_pid}, level ${row.level}, ${row.children} children${node.missing ? `, ${missingText(node)}` : ""}`;
+    return _`${plain(nameOf(node))}, pid ${node.process_pid}, level ${row.level}, ${row.children} children${node.missing ? `, ${missingText(node)}` : ""}`;
   }
 
   // The tree as indented text, for tickets.

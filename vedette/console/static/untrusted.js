@@ -52,8 +52,8 @@ export function untrusted(value, { short = false } = {}) {
     append(run, text);
   }
   if (mixesScripts(text)) {
-    const badge = span("badge warn", "mixed");
-    badge.title = "Letters of several scripts that look alike";
+    const badge = span("badge warn", _("mixed"));
+    badge.title = _("Letters of several scripts that look alike");
     run.append(badge);
   }
   return run;
