@@ -30,8 +30,9 @@ from vedette.model.segment import PartialSegment
 from vedette.model.tokens import cmdline_tokens
 from vedette.simulate.addresses import WEB_NAMES
 from vedette.simulate.software import WINDOWS_MODULES, WINDOWS_PROGRAMS, Image, file_hashes
-from vedette.store.engine.client import INSERT_SETTINGS, ClickHouseEngine
+from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.open import open_engine
+from vedette.store.engine.statement_settings import INSERT_SETTINGS
 from vedette.store.partitions.index_build import add_suffix_indexes
 from vedette.store.schema.create import create_tables
 from vedette.store.schema.tables import SEGMENT, definitions

@@ -58,6 +58,18 @@ print(stored())
 engine.close()
 """
 
+TOGETHER = """
+engine.command("CREATE TABLE others (number UInt64) ENGINE = MergeTree ORDER BY number")
+one = pa.table({"number": pa.array([1], pa.uint64())})
+together = [("others", one), ("rows", rows(0, 1_000)), ("others", one)]
+limit_files(40_000)
+print(refused(engine.insert_tables, together), stored())
+limit_files(NONE)
+engine.insert_tables(together)
+print(stored())
+engine.close()
+"""
+
 MERGED = """
 for first in range(0, 500, 100):
     engine.insert_arrow("rows", rows(first, 100))
@@ -115,6 +127,15 @@ def test_an_insert_that_the_disk_refuses_is_refused_and_leaves_nothing(tmp_path:
         "[1100, 1100, 1100, 2]",
     ]
     assert program(OPENED + LOOKED_AT, tmp_path) == "[1100, 1100, 1100, 2]\n"
+
+
+def test_of_inserts_into_several_tables_one_that_the_disk_refuses_refuses_all(
+    tmp_path: Path,
+) -> None:
+    assert program(OPENED + TOGETHER, tmp_path).splitlines() == [
+        "True [0, 0, 0, 0]",
+        "[1000, 1000, 1000, 1]",
+    ]
 
 
 def test_while_a_search_is_in_the_way_nothing_is_answered(tmp_path: Path) -> None:

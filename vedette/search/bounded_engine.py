@@ -140,6 +140,12 @@ class BoundedEngine:
         """Not bounded: requests that search do not write."""
         self._engine.insert_arrow(table, data, until_us, token=token)
 
+    def insert_tables(
+        self, tables: Sequence[tuple[str, pa.Table]], until_us: int | None = None
+    ) -> None:
+        """Not bounded, as `insert_arrow`."""
+        self._engine.insert_tables(tables, until_us)
+
     def command(self, sql: str, params: Params | None = None) -> None:
         """Not bounded: requests that search do not change tables."""
         self._engine.command(sql, params)

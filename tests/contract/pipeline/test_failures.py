@@ -56,6 +56,10 @@ class Refusing:
             self.table = ""
             raise UnavailableError("the disk is full")
 
+    def insert_tables(self, tables: list[tuple[str, Any]], until_us: int | None = None) -> None:
+        for table, data in tables:
+            self.insert_arrow(table, data, until_us)
+
 
 class Gate(StoreWriter):
     """A ledger whose disk is slow: it waits until it is opened."""

@@ -12,6 +12,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +24,6 @@ import pyarrow as pa
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
 from vedette.limits import INSERT_INDEXED_ROWS_MIN
-from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
@@ -38,6 +38,12 @@ from vedette.store.engine.shard_routing import (
     placed_read,
     sharding_expression,
 )
+from vedette.store.engine.statement_settings import (
+    ARROW_SETTINGS,
+    INSERT_SETTINGS,
+    READ_FORMATS,
+    READ_SETTINGS,
+)
 from vedette.store.engine.whole_stream import WholeStream
 from vedette.store.engine.write_failures import FailedWrites
 
@@ -49,39 +55,6 @@ OpenClient = Callable[[str], Any]
 """Opens a client that works in the named database; "" for none."""
 
 DATABASE = "vedette"
-
-READ_SETTINGS: Settings = {
-    # A segment never spans partitions, so FINAL need not merge across them.
-    "do_not_merge_across_partitions_select_final": 1,
-    "max_query_size": 16 * 1024 * 1024,
-    "max_memory_usage": limits.STORE_QUERY_BYTES_MAX,
-}
-
-ARROW_SETTINGS: Settings = {
-    "do_not_merge_across_partitions_select_final": 1,
-    "output_format_arrow_string_as_string": 1,
-    "output_format_arrow_low_cardinality_as_dictionary": 0,
-}
-
-READ_FORMATS = {"DateTime*": "int"}
-
-INSERT_SETTINGS: Settings = {
-    "async_insert": 0,
-    "max_insert_block_size": 1_000_000_000,
-    "min_insert_block_size_rows": 1_000_000_000,
-    "min_insert_block_size_bytes": 1 << 40,
-    "input_format_parallel_parsing": 0,
-    "max_insert_threads": 1,
-    # Replays and old logs may touch any number of partitions.
-    "max_partitions_per_insert_block": 0,
-    # A batch has one row per segment already.
-    "optimize_on_insert": 0,
-    # Omitted columns are empty either way; evaluating defaults serialises and parses the table
-    # definition for each insert.
-    "input_format_defaults_for_omitted_fields": 0,
-    # Built once per closed partition (`store/partitions/index_build.py`).
-    "exclude_materialize_skip_indexes_on_insert": ",".join(map(suffix_index_name, SUFFIX_COLUMNS)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +142,13 @@ class Engine(Protocol):
         """Insert as one block; durable when it returns. After `until_us`, epoch us by the engine's
         clock, it is refused, whenever it was sent: UnavailableError. Of inserts into a cluster
         with the same token one is stored."""
+        ...
+
+    def insert_tables(
+        self, tables: Sequence[tuple[str, pa.Table]], until_us: int | None = None
+    ) -> None:
+        """`insert_arrow` for several tables in parallel. When it raises, any of them may have been
+        stored."""
         ...
 
     def command(self, sql: str, params: Params | None = None) -> None:
@@ -360,8 +340,28 @@ class ClickHouseEngine:
     def insert_arrow(
         self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
     ) -> None:
-        written = written_processes(data)
-        with self.process_cache.writing(written):
+        seen = self._failed_writes.seen
+        self._insert_rows(table, data, until_us, token)
+        self._failed_writes.confirm(seen)
+
+    def insert_tables(
+        self, tables: Sequence[tuple[str, pa.Table]], until_us: int | None = None
+    ) -> None:
+        """A small insert is mostly waiting for the disk. Failed writes are counted once for all:
+        that costs as much as a small insert does."""
+        seen = self._failed_writes.seen
+        with ThreadPoolExecutor(max_workers=limits.INSERT_ASIDE_THREADS) as workers:
+            inserts = [
+                workers.submit(self._insert_rows, table, data, until_us) for table, data in tables
+            ]
+        for insert in inserts:
+            insert.result()
+        self._failed_writes.confirm(seen)
+
+    def _insert_rows(
+        self, table: str, data: pa.Table, until_us: int | None, token: str = ""
+    ) -> None:
+        with self.process_cache.writing(written_processes(data)):
             token = token or uuid4().hex
             if self._router is None or table not in self._router.tables:
                 self._insert(table, data, self._insert_settings(data.num_rows, token), until_us)
@@ -384,12 +384,10 @@ class ClickHouseEngine:
                 else:
                     self._fenced_inserts.run(client, table, data, settings, until_us)
 
-        seen = self._failed_writes.seen
         if self.capabilities.cluster:
             insert_until_known(insert)
         else:
             insert()
-        self._failed_writes.confirm(seen)
 
     def insert_on_shard(self, table: str, data: pa.Table, shard: int, token: str) -> None:
         """`insert_arrow` to a shard by its number, whatever sensors the rows are of."""

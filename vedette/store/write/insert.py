@@ -3,16 +3,12 @@
 Ordered for crashes: `segment` goes last, because the acknowledgement depends on it. The rows of
 other tables may be there twice or without their segment: records are deduplicated by key, `binary`
 and `process` merge, and corrections are idempotent. What marks a record as stored, `record` and
-`segment`, comes after `hit`: a record that is sent again is not judged again once it is known.
+`segment`, comes after `hit`: a record that is sent again is not judged again once it is known. So
+each step is known to be stored (`engine/write_failures.py`) before the next one begins.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-import pyarrow as pa
-
-from vedette.limits import INSERT_ASIDE_THREADS
 from vedette.store.engine.client import Engine
 from vedette.store.write.commit import Commit, CommitTables, commit_tables
 
@@ -33,21 +29,8 @@ def write_tables(engine: Engine, tables: CommitTables, until_us: int | None = No
     """
     has_hits = any(name == HIT for name, _ in tables.aside)
     late = (RECORD,) if has_hits else ()
-    _insert_at_once(engine, [one for one in tables.aside if one[0] not in late], until_us)
-    _insert_at_once(engine, [one for one in tables.aside if one[0] in late], until_us)
+    for is_late in (False, True):
+        if of_turn := [one for one in tables.aside if (one[0] in late) is is_late]:
+            engine.insert_tables(of_turn, until_us)
     for rows in tables.segments:
         engine.insert_arrow("segment", rows, until_us)
-
-
-def _insert_at_once(
-    engine: Engine, tables: Sequence[tuple[str, pa.Table]], until_us: int | None
-) -> None:
-    """Inserts tables in parallel: a small insert is mostly waiting for the disk."""
-    if not tables:
-        return
-    with ThreadPoolExecutor(max_workers=INSERT_ASIDE_THREADS) as workers:
-        inserts = [
-            workers.submit(engine.insert_arrow, name, rows, until_us) for name, rows in tables
-        ]
-    for insert in inserts:
-        insert.result()
