@@ -105,6 +105,8 @@ def test_what_was_counted_is_changed_and_undone_to_the_letter(queue: Queue) -> N
     assert undone.json() == {"result": "success", "restored": counted["alerts"]}
     assert states(queue.admin) == theirs
     assert queue.analyst.post(f"/api/v1/undo/{done['action_id']}").status_code == 404
+    log = queue.admin.get("/api/v1/audit", params={"kind": "alerts", "rows": 4}).json()["results"]
+    assert [one["after"]["changed"] for one in reversed(log)] == [-1, counted["alerts"]] * 2
 
 
 def test_another_count_is_a_conflict_and_nothing_changes(queue: Queue) -> None:

@@ -60,11 +60,11 @@ ALERT_AUDIT = Table(
     _text("username"),
     _text("selected"),  # the query, or how many ids
     _text("changes"),  # JSON: what was set
-    _number("changed"),  # alerts
+    _number("changed"),  # alerts; `state/policy/alert_audit.INTERRUPTED` until it ends
     _number("change_id"),  # of the versions that it wrote
     Index("ix_alert_audit_time_us", "time_us"),
     sqlite_autoincrement=True,
-    info=audited("alerts", "selected", only=("selected", "changes")),
+    info=audited("alerts", "selected", only=("selected", "changes", "changed")),
 )
 
 ALERT_UNDO = Table(
