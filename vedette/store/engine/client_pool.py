@@ -1,8 +1,9 @@
 """A pool of clients of the engine; a client serves one caller at a time.
 
-A client whose call failed is replaced. The embedded engine keeps what a read had written before it
-failed (a deadline, a cancellation, an error in a later row) and puts it before the answer of the
-next call of that client (chDB 4.4): rows of one caller would reach another.
+The embedded engine keeps what a read had written before it failed (a deadline, a cancellation, an
+error in a later row) and puts it before the answer of the next call of that client (chDB 4.4): rows
+of one caller would reach another. So a client whose call failed answers a question of known answer
+before it is used again.
 """
 
 import logging
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.exceptions import ClickHouseError, OperationalError
 
 from vedette import limits
 from vedette.errors import UnavailableError
@@ -49,21 +50,23 @@ class Pool:
             client = self._idle.pop() if self._idle else self._open_client()
             try:
                 yield client
-            except BaseException:
-                self._replace(client)
+            except BaseException as error:
+                self._settle(client, error)
                 raise
             self._idle.append(client)
         finally:
             self._free.release()
 
-    def _replace(self, client: Any) -> None:
-        """The new one is opened first: the embedded engine ends with its last client."""
+    def _settle(self, client: Any, error: BaseException) -> None:
+        """Keeps a client whose call failed if it is connected and nothing is left of its answer;
+        else the next caller opens another."""
         try:
-            self._idle.append(self._open_client())
-        except (ClickHouseError, OSError) as error:
-            _LOG.warning("a client of the telemetry store cannot be replaced yet: %s", error)
-        finally:
-            client.close()
+            if not isinstance(error, OperationalError) and _is_empty(client):
+                self._idle.append(client)
+                return
+        except (ClickHouseError, OSError) as failure:
+            _LOG.warning("a client of the telemetry store is replaced: %s", failure)
+        client.close()
 
     def pause(self) -> None:
         """Lets callers wait until `resume`."""
@@ -100,3 +103,8 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
         self._free.release(self._size)
+
+
+def _is_empty(client: Any) -> bool:
+    """Whether it gives nothing but its answer; the first answer may have taken what was left."""
+    return any(client.raw_query("SELECT 1", fmt="TabSeparated") == b"1\n" for _ in range(2))
