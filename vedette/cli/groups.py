@@ -1,7 +1,7 @@
 """`vedette group`: sensor groups, the unit of access."""
 
-from dataclasses import asdict, replace
-from typing import Annotated
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 
@@ -81,16 +81,17 @@ def privacy(
         raise BadRequestError("--secret and --no-secrets: only one of them")
     with open_state(data, config) as database:
         found = groups.get(database, _group_id(database, group))
-        options = found.options
+        wanted: dict[str, Any] = {}
         if users is not None:
-            options = replace(options, pseudonymise_users=users)
+            wanted["pseudonymise_users"] = users
         if secret or no_secrets:
             try:
-                options = replace(options, secret_patterns=secret_patterns(secret or []))
+                wanted["secret_patterns"] = secret_patterns(secret or [])
             except ValueError as error:
                 raise BadRequestError(f"--secret: {error}") from None
-        if options != found.options:
-            groups.change(database, found.id, groups.Changes(options=options))
+        if wanted:
+            found = groups.change(database, found.id, groups.Changes(options=wanted))
+    options = found.options
     names = "stored under pseudonyms" if options.pseudonymise_users else "stored as they are"
     typer.echo(f"names of users are {names}; patterns of secrets: {len(options.secret_patterns)}")
     for one in options.secret_patterns:

@@ -4,7 +4,6 @@ server its own connection, its own client and its own folder for unfinished file
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from tests.support.object_store import KEY, SECRET, make_bucket, object_store
 from vedette.blobs.s3_bucket import Bucket, Credentials, S3Bucket
 from vedette.errors import NotFoundError
-from vedette.model.group import GroupOptions
 from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING
 from vedette.respond.binary_copies import BinaryCopies, OfferedFile, Wanted
@@ -57,8 +55,7 @@ def servers(
 
 @pytest.fixture
 def sensor_id(servers: tuple[ApiServer, ApiServer]) -> int:
-    options = replace(GroupOptions(), collect_storefiles=True)
-    changes = groups.Changes(options=options)
+    changes = groups.Changes(options={"collect_storefiles": True})
     groups.change(servers[0].database, groups.DEFAULT_GROUP_ID, changes)
     sensors = Sensors(servers[0].database)
     found = sensors.resolve({"sends": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)

@@ -18,7 +18,6 @@ from vedette.errors import (
     UnauthorizedError,
     VedetteError,
 )
-from vedette.model.group import GroupOptions
 from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db import key_values
@@ -277,7 +276,7 @@ def test_the_mark_changes_with_the_lists_and_the_group(database: Database) -> No
 def test_a_group_says_how_often_its_sensors_come(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     assert check_in(database, sensor_id).interval_s == 30
-    options = GroupOptions(checkin_interval_s=300, collect_netconns=False)
+    options = {"checkin_interval_s": 300, "collect_netconns": False}
     groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
     standing = check_in(database, sensor_id)
     assert standing.interval_s == 300
@@ -288,7 +287,7 @@ def test_a_group_says_how_often_its_sensors_come(database: Database) -> None:
 
 def test_no_group_lets_a_large_fleet_come_too_often(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
-    options = GroupOptions(checkin_interval_s=5)
+    options = {"checkin_interval_s": 5}
     groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
     item = CheckIn(sensor_id, Report(), Progress(), NOW_US, 30, least_interval_s=20)
     with database.writing() as connection:

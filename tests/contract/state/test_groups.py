@@ -1,5 +1,8 @@
 """Options and teams of groups, sites, packages, on both databases."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,22 @@ def test_a_group_takes_changes_and_keeps_the_rest(database: Database) -> None:
         groups.change(database, 999, Changes(name="x"))
     with pytest.raises(BadRequestError):
         groups.change(database, made.id, Changes(site_id=99))
+
+
+def test_two_who_change_different_options_at_once_do_not_undo_each_other(
+    database: Database,
+) -> None:
+    names = [name for name in asdict(GroupOptions()) if name.startswith("collect_")]
+    started = threading.Barrier(len(names))
+
+    def change(name: str) -> None:
+        started.wait()
+        groups.change(database, 1, Changes(options={name: not getattr(GroupOptions(), name)}))
+
+    with ThreadPoolExecutor(len(names)) as people:
+        list(people.map(change, names))
+    found = asdict(groups.get(database, 1).options)
+    assert {name for name in names if found[name] != getattr(GroupOptions(), name)} == set(names)
 
 
 def test_the_roles_of_teams_are_replaced(database: Database) -> None:

@@ -66,8 +66,8 @@ def group_body(group: Group, hosts: int, teams: TeamRoles, server_url: str) -> d
     }
 
 
-def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
-    """The changes in a body, merged with the present options. Raises BadRequestError."""
+def group_changes(body: Mapping[str, Any]) -> Changes:
+    """The changes in a body. Raises BadRequestError."""
     members: dict[str, Any] = {}
     for name, value in body.items():
         if name in _READ_ONLY:
@@ -81,7 +81,7 @@ def group_changes(body: Mapping[str, Any], known: GroupOptions) -> Changes:
             raise BadRequestError(f"{name}: {error}") from None
     own = {name: members.pop(name, None) for name in _OWN}
     roles = members.pop("team_access", None)
-    return Changes(**own, options=replace(known, **members), team_roles=roles)
+    return Changes(**own, options=members, team_roles=roles)
 
 
 UNUSED: Final = frozenset(
@@ -95,9 +95,7 @@ UNUSED: Final = frozenset(
 
 def unused_options(changes: Changes, known: GroupOptions) -> list[str]:
     """A warning for every option that was changed and has no effect."""
-    wanted = changes.options
-    if wanted is None:
-        return []
+    wanted = replace(known, **(changes.options or {}))
     unused = [name for name in sorted(UNUSED) if getattr(wanted, name) != getattr(known, name)]
     if wanted.event_exclusions != known.event_exclusions and any(
         WITHOUT_EFFECT in one.events_to_ignore for one in wanted.event_exclusions

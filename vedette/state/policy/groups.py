@@ -1,7 +1,8 @@
 """Sensor groups, the unit of access: a sensor is in one, a team has a role in some."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
@@ -43,7 +44,8 @@ class Changes:
     site_id: int | None = None
     sensorbackend_server: str | None = None
     suppress_children: bool | None = None
-    options: GroupOptions | None = None
+    options: Mapping[str, Any] | None = None
+    """Members of `GroupOptions` by name; those that are not named stay."""
     team_roles: Mapping[int, Role] | None = None
     """The roles of all teams in the group; a team that is not named has none."""
 
@@ -98,21 +100,23 @@ def change(database: Database, group_id: int, changes: Changes) -> Group:
         values["sensorbackend_server"] = changes.sensorbackend_server
     if changes.suppress_children is not None:
         values["suppress_children"] = changes.suppress_children
-    if changes.options is not None:
-        values["options"] = options_text(changes.options)
     with database.writing() as connection:
-        before = connection.scalar(select(GROUP.c.options).where(GROUP.c.id == group_id))
+        # Locked: options are one text, and two people may change different ones at once.
+        row = select(GROUP.c.options).where(GROUP.c.id == group_id).with_for_update()
+        before = connection.scalar(row)
         if before is None:
             raise NotFoundError(f"there is no sensor group {group_id}")
         if changes.site_id is not None:
             _check_site(connection, changes.site_id)
         if changes.name is not None:
             _check_name(connection, changes.name, group_id)
+        known = options_of(before)
+        options = replace(known, **(changes.options or {}))
+        if options != known:
+            values["options"] = options_text(options)
         if values:
             connection.execute(update(GROUP).where(GROUP.c.id == group_id).values(values))
-        if changes.options is not None and group_filters(
-            group_id, changes.options
-        ) != group_filters(group_id, options_of(before)):
+        if group_filters(group_id, options) != group_filters(group_id, known):
             changed_by_options(connection)
         if changes.team_roles is not None:
             _set_roles(connection, group_id, changes.team_roles)

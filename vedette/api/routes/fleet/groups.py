@@ -1,5 +1,6 @@
 """Sensor groups under their three names, and their subresources (docs/clients.md#aliases)."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -42,13 +43,13 @@ def create(here: Here, address: Address, body: Body) -> Response:
     """Needs a name; everything else has a default. The answer is the record, with its `id`."""
     if "name" not in body:
         raise BadRequestError("name: is missing")
-    wanted = group_changes(body, GroupOptions())
+    wanted = group_changes(body)
     group = groups.add(
         here.database,
         wanted.name or "",
         wanted.site_id or DEFAULT_SITE_ID,
         wanted.sensorbackend_server or "",
-        wanted.options,
+        replace(GroupOptions(), **(wanted.options or {})),
         wanted.team_roles,
     )
     if wanted.suppress_children:
@@ -77,7 +78,7 @@ def change(group_id: str, here: Here, caller: Caller, address: Address, body: Bo
     # Records show the server's own address where the group has none, and clients send them back.
     is_shown = body.get("sensorbackend_server") == address and not known.sensorbackend_server
     given = {k: v for k, v in body.items() if not (k == "sensorbackend_server" and is_shown)}
-    wanted = group_changes(given, known.options)
+    wanted = group_changes(given)
     groups.change(here.database, known.id, wanted)
     here.privacy.reload()
     here.filters.reload()
