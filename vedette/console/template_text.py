@@ -34,7 +34,7 @@ READ: Final = frozenset(
 _ASIDE: Final = frozenset(("icon", "severity"))
 """Calls that make symbols: at the ends of a text they are none of its placeholders."""
 
-_TAG: Final = re.compile(r"(<)|(>)|([\w-]+)\s*=\s*([\"'])")
+_TAG: Final = re.compile(r"[<>]|=\s*[\"']")
 _CODE: Final = re.compile(r"</?(?:code|kbd|pre|script|style|template|textarea)\b")
 
 Piece = str | tuple[Token, ...]
@@ -126,7 +126,7 @@ class TextReader:
         elif mark == ">":
             self._in_tag = False
         else:
-            self._attribute, self._quote = re.split(r"\s*=", mark)[0], mark[-1]
+            self._attribute, self._quote = _name_before(text, at), mark[-1]
 
     def _token(self, text: str) -> Token:
         return Token(self._line, "data", text)
@@ -164,3 +164,13 @@ def _is_aside(piece: Piece) -> bool:
     if isinstance(piece, str):
         return not piece.strip()
     return piece[1].value in _ASIDE
+
+
+def _name_before(text: str, at: int) -> str:
+    """The name of the attribute whose value begins at a sign of equality."""
+    while at and text[at - 1].isspace():
+        at -= 1
+    start = at
+    while start and (text[start - 1].isalnum() or text[start - 1] in "-_"):
+        start -= 1
+    return text[start:at]
