@@ -12,7 +12,7 @@ WORKERS ?= 3
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test recorded detections fault fuzz browser check docs bench lock package clean
+.PHONY: demo test recorded detections fault contracts fuzz browser check docs bench lock package clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
@@ -34,6 +34,10 @@ detections: $(VENV)/.dev
 # Kills, full disks and overload in 200 seeded rounds: a quarter of an hour. `make test` has a short form.
 fault: $(VENV)/.dev
 	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault tests/contract/store/test_upgrade.py $(ARGS)
+
+# All contracts also on Distributed tables: half an hour. `make test` has some of them there.
+contracts: $(VENV)/.dev
+	VEDETTE_TEST_STORES=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/contract $(ARGS)
 
 # Damaged files of programs by the ten thousand, and 50,000 requests of schemathesis, made of /openapi.json.
 # `make test` has a few of each.

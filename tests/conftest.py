@@ -4,8 +4,9 @@ chDB holds one data directory in a process, so a test run has one engine, `root_
 every test that asks for `engine` gets a database of its own in it, with all tables. A test
 that needs a data directory of its own (a crash, a second server) runs it in a subprocess.
 
-`contract_engine`, and `engine` among the contracts, run a test twice: on plain tables, and on
-Distributed tables over a cluster of one local shard, where every answer must be the same.
+`contract_engine`, and with VEDETTE_TEST_STORES `engine` among the contracts, run a test twice:
+on plain tables, and on Distributed tables over a cluster of one local shard, where every answer
+must be the same.
 `doubled_engine` names that shard twice, as a cluster of two would: reads see every row two times.
 """
 
@@ -160,7 +161,7 @@ def plain_engine(store_pool: StorePool) -> Iterator[ClickHouseEngine]:
 
 @pytest.fixture
 def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
-    """An empty store; among the contracts once of each kind."""
+    """An empty store; see `tests/contract/conftest.py`."""
     return plain_engine
 
 

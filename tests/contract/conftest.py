@@ -1,11 +1,15 @@
 """A contract holds on every kind of store."""
 
+import os
+
 import pytest
 
 from vedette.store.engine.client import ClickHouseEngine
 
+if os.environ.get("VEDETTE_TEST_STORES"):
 
-@pytest.fixture
-def engine(contract_engine: ClickHouseEngine) -> ClickHouseEngine:
-    """An empty store, once of each kind; `plain_engine` is for what only an embedded one has."""
-    return contract_engine
+    @pytest.fixture
+    def engine(contract_engine: ClickHouseEngine) -> ClickHouseEngine:
+        """An empty store, once of each kind; `plain_engine` is for what only an embedded one has.
+        Twice as long: only with VEDETTE_TEST_STORES. `contract_engine` is of each kind always."""
+        return contract_engine

@@ -25,6 +25,11 @@ from vedette.watchlists.rounds import WatchlistRounds
 NOW_US = HOUR_MS * 1_000 + 60_000_000
 
 
+@pytest.fixture
+def engine(contract_engine: ClickHouseEngine) -> ClickHouseEngine:
+    return contract_engine
+
+
 class Bench:
     """A server without its HTTP side: commits go in, rounds run, hits come out."""
 
