@@ -18,7 +18,7 @@ import httpx
 
 from bench.figure import Figure, Outcome, Part
 from bench.long_process import EVENTS_A_SEGMENT, NEIGHBOUR_IDS, PROCESS_ID, SEGMENTS, generate
-from bench.segments import BEGIN_MS, WINDOW_MS
+from bench.segments import ACCEPT, BEGIN_MS, WINDOW_MS
 from vedette.cli.server_process import ServerProcess, api_client
 
 STREAMS = 200
@@ -33,7 +33,7 @@ def run(room: Path) -> Outcome:
     begin = time.monotonic()
     generate(room / "server" / "telemetry")
     load_s = time.monotonic() - begin
-    arguments = ["--set", "partition_roll_hours=1000000", "--set", "retention_days=0"]
+    arguments = ["--set", "partition_roll_hours=1000000", "--set", "retention_days=0", ACCEPT]
     server = ServerProcess(room / "server", 0, arguments)
     try:
         access = server.wait_until_ready(300)

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from bench.figure import Figure, Outcome, Part
-from bench.segments import BEGIN_MS, EVENTS_A_SEGMENT, generate, template
+from bench.segments import ACCEPT, BEGIN_MS, EVENTS_A_SEGMENT, generate, template
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.errors import QueryError
 from vedette.model.columns import EVENT_KINDS
@@ -49,7 +49,7 @@ def run(segments: int, slack: float, room: Path) -> Outcome:
     begin = time.monotonic()
     generate(room / "server" / "telemetry", segments)
     load_s = time.monotonic() - begin
-    server = ServerProcess(room / "server", 0)
+    server = ServerProcess(room / "server", 0, [ACCEPT])
     try:
         access = server.wait_until_ready(300)
         time.sleep(_REST_S)

@@ -38,6 +38,9 @@ from vedette.store.schema.create import create_tables
 from vedette.store.schema.tables import SEGMENT, definitions
 from vedette.store.write.commit import segment_table
 
+ACCEPT: Final = "--accept-store"
+"""A server of a generated store has a state database that knows none of its sensors."""
+
 EVENTS_A_SEGMENT: Final = 30
 TEMPLATES: Final = 10_000
 HOSTS: Final = 2_000

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from bench.figure import Figure, Outcome, Part
+from bench.segments import ACCEPT
 from bench.tree_store import (
     BUSY_ID,
     BUSY_SEGMENT_EVENTS,
@@ -34,7 +35,7 @@ def run(room: Path) -> Outcome:
     begin = time.monotonic()
     generate(room / "server" / "telemetry", SEGMENTS)
     load_s = time.monotonic() - begin
-    server = ServerProcess(room / "server", 0)
+    server = ServerProcess(room / "server", 0, [ACCEPT])
     try:
         access = server.wait_until_ready(300)
         time.sleep(_REST_S)
