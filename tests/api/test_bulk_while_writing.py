@@ -8,24 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.noise import RULE, noise
 from tests.support.served import Server, serving, wait_for
-from tests.support.sysmon import Host
 
 BULK = "/api/v1/alerts"
 QUERY = "q=Noise"
 ROUNDS = 60
-RULE = """title: Noise
-id: 5c1f0a52-4a3e-4a56-9a33-0000000000ab
-level: high
-logsource: {product: windows, category: process_creation}
-detection: {one: {CommandLine|contains: make-noise}, condition: one}
-"""
-
-
-def noise(at: int) -> dict[str, Any]:
-    host = Host(f"noise-{at}.example")
-    explorer = host.process(900, "C:\\Windows\\explorer.exe")
-    return host.created(host.process(1000, "C:\\noise.exe", "noise.exe make-noise", 5), explorer)
 
 
 @pytest.fixture
@@ -37,7 +25,7 @@ def noisy(tmp_path: Path) -> Iterator[Server]:
         at = 0
         while not stop.is_set():
             at += 1
-            assert client.post("/api/v1/ingest", json=[noise(at)]).is_success
+            assert client.post("/api/v1/ingest", json=[noise(str(at))]).is_success
 
     with serving(tmp_path) as server, server.analyst() as client, server.sender() as sender:
         assert client.post("/api/v1/sigma", json={"text": RULE}).is_success

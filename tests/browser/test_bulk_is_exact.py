@@ -9,26 +9,14 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Visiting
+from tests.support.noise import RULE, noise
 from tests.support.served import Server, serving, wait_for
-from tests.support.sysmon import Host
 
-RULE = """title: Noise
-id: 5c1f0a52-4a3e-4a56-9a33-0000000000aa
-level: high
-logsource: {product: windows, category: process_creation}
-detection: {one: {CommandLine|contains: make-noise}, condition: one}
-"""
 EARLY = 8
 LATER = 5
 EVERY_S = 0.05
 SENDS = "#triage[open] [data-submit]:enabled"
 KEPT = ("status", "assigned_to", "resolved_time", "resolution")
-
-
-def noise(name: str) -> dict[str, Any]:
-    host = Host(f"{name}.noise.example")
-    explorer = host.process(900, "C:\\Windows\\explorer.exe")
-    return host.created(host.process(1000, "C:\\noise.exe", "noise.exe make-noise", 5), explorer)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from clickhouse_connect.driver.exceptions import DatabaseError
 
@@ -163,7 +163,7 @@ class FailedWrites:
     def _count(self) -> int:
         return int(self._query(_COUNT)[0][0]) if self._is_watched else 0
 
-    def _query(self, sql: str) -> list[tuple]:  # type: ignore[type-arg]
+    def _query(self, sql: str) -> list[tuple[Any, ...]]:
         with domain_errors(), self._control.borrow() as client:
             return list(client.query(sql).result_rows)
 
