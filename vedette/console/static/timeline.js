@@ -27,7 +27,6 @@ export class Timeline {
     this.at = -1;
     this.marked = null;
     this.frame = 0;
-    this.scripts = [];
     new ResizeObserver(() => this.resize()).observe(place);
     this.listen();
   }
@@ -95,7 +94,6 @@ export class Timeline {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     if (!this.context || !this.view || this.width < 40) return;
-    const began = performance.now();
     const { context, width } = this;
     const colour = this.colours();
     context.clearRect(0, 0, width, this.height);
@@ -116,8 +114,6 @@ export class Timeline {
     this.drawDensity(colour);
     this.drawAxis(colour);
     this.drawCursor(colour);
-    this.scripts.push(performance.now() - began);
-    if (this.scripts.length > 400) this.scripts.shift();
   }
 
   drawLane(lane, y, colour) {

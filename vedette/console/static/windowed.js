@@ -21,6 +21,8 @@ export class Windowed {
     place.addEventListener("click", (event) => this.click(event));
     place.addEventListener("dblclick", (event) => this.click(event, true));
     new ResizeObserver(() => this.later()).observe(place);
+    addEventListener("beforeprint", () => this.draw(1000));
+    addEventListener("afterprint", () => this.later());
   }
 
   set(rows, { keep = true } = {}) {
@@ -36,11 +38,12 @@ export class Windowed {
     if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
   }
 
-  draw() {
+  // The rows in view, or from the first on as many as are printed.
+  draw(printed) {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    const first = Math.max(0, Math.floor(this.place.scrollTop / this.height) - SPARE);
-    const count = Math.min(this.rows.length - first, Math.ceil(this.place.clientHeight / this.height) + 2 * SPARE);
+    const first = printed ? 0 : Math.max(0, Math.floor(this.place.scrollTop / this.height) - SPARE);
+    const count = Math.min(this.rows.length - first, printed ?? Math.ceil(this.place.clientHeight / this.height) + 2 * SPARE);
     while (this.pool.length < count) {
       const element = make("div", { class: "windowed-row", role: this.rowRole });
       this.pool.push(element);
