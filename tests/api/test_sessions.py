@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.served import Server, start_server, state_of
 from vedette.clock import SystemClock
-from vedette.state.accounts import users
+from vedette.state.accounts import tokens, users
 
 PASSWORD = "a quite long password"
 COOKIE = "__Host-vedette-session"
@@ -277,3 +277,34 @@ def test_neither_passwords_nor_cookies_reach_the_log_or_the_audit(own: Server, n
     for text in (marked, secret, PASSWORD):
         assert text not in log
         assert text not in audit
+
+
+def test_who_guesses_passwords_keeps_nobody_with_a_token_waiting(own: Server, name: str) -> None:
+    attempts = 16
+    with state_of(own) as database:
+        new = tokens.NewToken("unknown yet", user_id=users.id_of(database, name))
+        issued = tokens.issue(database, new, SystemClock().now_us())
+    connected = threading.Barrier(attempts + 1)
+    answered: list[int] = []
+    first = threading.Event()
+
+    def guess() -> None:
+        with browser(own) as client:
+            client.get("/healthz")
+            connected.wait()
+            answered.append(sign_in(client, secrets.token_hex(8), "a wrong password").status_code)
+            first.set()
+
+    guessing = [threading.Thread(target=guess) for _ in range(attempts)]
+    for thread in guessing:
+        thread.start()
+    with own.client(**{"X-Auth-Token": issued.secret}) as client:
+        client.get("/healthz")
+        connected.wait()
+        first.wait(60)
+        assert client.get("/api/v1/session").status_code == 200
+        before = len(answered)
+    for thread in guessing:
+        thread.join()
+    assert answered == [401] * attempts
+    assert before < attempts / 2, "the token was checked after the passwords"

@@ -118,6 +118,9 @@ class Services:
     authentications: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CONCURRENT_AUTHENTICATIONS_MAX)
     )
+    sign_ins: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(limits.CONCURRENT_SIGN_INS_MAX)
+    )
     checkins: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(limits.CHECKIN_THREADS)
     )

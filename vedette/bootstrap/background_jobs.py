@@ -5,7 +5,6 @@ server. `leased` jobs run on one server of a cluster at a time; they are those t
 servers share. Names are also the names of leases.
 """
 
-import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -112,15 +111,6 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     BackgroundJob(
         "rule costs", 5, False, "write what detection rules cost and found",
         lambda here: here.path.rules.flush(),
-    ),
-    # Often, since it keeps the event loop waiting: objects of 10 s under attack took 0.2 s.
-    BackgroundJob(
-        "young garbage", 1, False, "collect garbage of the two young generations",
-        lambda _: gc.collect(1),
-    ),
-    BackgroundJob(
-        "garbage", 300, False, "collect all garbage; automatic collection is off",
-        lambda _: gc.collect(),
     ),
     BackgroundJob(
         "partitions", 60, True, "roll and delete partitions as the settings say",

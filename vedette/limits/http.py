@@ -26,6 +26,10 @@ CONCURRENT_AUTHENTICATIONS_MAX = 8
 """Threads that check tokens: apart from the ones that search, so that slow searches never keep
 senders waiting."""
 
+CONCURRENT_SIGN_INS_MAX = 2
+"""Threads that check passwords, each of which takes 64 MiB and all cores for tens of milliseconds
+(argon2id): apart from the ones that check tokens, which somebody who guesses would keep waiting."""
+
 CONCURRENT_SPLITS_MAX = 4
 """Threads that inflate and split telemetry bodies; each may hold one inflated body."""
 

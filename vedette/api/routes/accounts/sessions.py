@@ -64,7 +64,7 @@ async def begin(request: Request, here: Here) -> Response:
     author = Author("user", name, attempt.address, request.state.request_id)
     set_author(author)
     issued = await to_thread.run_sync(
-        _begin, here, attempt, link, author, client, limiter=here.authentications
+        _begin, here, attempt, link, author, client, limiter=here.sign_ins
     )
     answer = json_answer(_state(here, here.tokens.authenticate(issued.secret), issued.secret))
     set_session_cookie(answer, issued.secret)
