@@ -5,13 +5,23 @@ from typing import Any
 
 from vedette.model.findings.tag import TAGS, newest
 from vedette.store.engine.client import Engine
-from vedette.store.read.detection.tags import tags_of_binaries, tags_of_process, tags_of_segments
+from vedette.store.read.detection.tags import (
+    tags_of_binaries,
+    tags_of_process,
+    tags_of_segment,
+    tags_of_segments,
+)
 
 
 def with_segment_tags(engine: Engine, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Segments with what was said of each."""
     found = tags_of_segments(engine, [(row["process_id"], row["segment_id"]) for row in rows])
     return [{**row, TAGS: found.get((row["process_id"], row["segment_id"]), [])} for row in rows]
+
+
+def with_own_tags(engine: Engine, row: dict[str, Any]) -> dict[str, Any]:
+    """One segment with what was said of it."""
+    return {**row, TAGS: tags_of_segment(engine, (row["process_id"], row["segment_id"]))}
 
 
 def with_process_tags(engine: Engine, row: dict[str, Any]) -> dict[str, Any]:

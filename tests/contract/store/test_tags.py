@@ -20,7 +20,12 @@ from vedette.store.plan.plan import Want
 from vedette.store.plan.search_bounds import EVERYWHERE
 from vedette.store.read.binaries import search_binaries
 from vedette.store.read.binary_facets import count_binary_facets
-from vedette.store.read.detection.tags import tags_of_binaries, tags_of_process, tags_of_segments
+from vedette.store.read.detection.tags import (
+    tags_of_binaries,
+    tags_of_process,
+    tags_of_segment,
+    tags_of_segments,
+)
 from vedette.store.read.segment_search import NEWEST_FIRST, search_segments
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
@@ -211,3 +216,16 @@ def test_tags_of_a_page(filled: ClickHouseEngine) -> None:
     assert tags_of_process(filled, process_id(1)) == [watched(key(1))]
     write_tags(filled, [watched(key(1), "5")])
     assert len(tags_of_process(filled, process_id(1))) == 2
+
+
+def test_tags_of_a_segment_are_cached_until_it_is_tagged(filled: ClickHouseEngine) -> None:
+    segment, later = (process_id(1), HOUR_MS), (process_id(1), NEXT_MS)
+    write_tags(filled, [watched(key(1))])
+    for _ in range(2):
+        assert tags_of_segment(filled, segment) == [watched(key(1))]
+        assert tags_of_segment(filled, later) == []
+    write_tags(filled, [watched(key(1, NEXT_MS), "5")])
+    assert tags_of_segment(filled, segment) == [watched(key(1))]
+    assert tags_of_segment(filled, later) == [watched(key(1, NEXT_MS), "5")]
+    write_tags(filled, [watched(key(1), "6")])
+    assert len(tags_of_segment(filled, segment)) == 2

@@ -27,7 +27,7 @@ from vedette.search.processes.suppression import Suppression
 from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import submit
 from vedette.store.read import process as stored
-from vedette.store.read.detection.tags import tags_of_process, tags_of_segments
+from vedette.store.read.detection.tags import tags_of_process, tags_of_segment
 from vedette.store.read.process import SegmentSummary
 
 LISTED_KINDS: Final = tuple(kind for kind in EVENT_KINDS if kind.counted)
@@ -145,9 +145,7 @@ def threat_intel_hits(engine: Engine, scope: Scope, process_id: str, segment: in
     tags = (
         tags_of_process(engine, process_id)
         if segment == MERGED_SEGMENT
-        else tags_of_segments(engine, [(process_id, row["segment_id"])]).get(
-            (process_id, row["segment_id"]), []
-        )
+        else tags_of_segment(engine, (process_id, row["segment_id"]))
     )
     found = [tag for tag in newest(tags) if tag.family == "alliance"]
     return FeedHits(found, time.perf_counter() - began)

@@ -31,6 +31,18 @@ def tags_of_segments(engine: Engine, segments: Sequence[SegmentId]) -> dict[Segm
     )
 
 
+def tags_of_segment(engine: Engine, segment: SegmentId) -> list[Tag]:
+    """The tags of one segment, as `tags_of_segments`. Cached, since whoever looks at a segment asks
+    for it again."""
+    process_id, segment_id = segment
+    return engine.process_cache.get_or_load(
+        process_id,
+        (TAGS, segment_id),
+        lambda: tags_of_segments(engine, [segment]).get(segment, []),
+        _size,
+    )
+
+
 def tags_of_process(engine: Engine, process_id: str) -> list[Tag]:
     """The tags of all segments of a process, at most `TAGS_READ_MAX`. Whether the caller may see
     the process was asked before. Cached, since every page of a process shows them."""
@@ -44,7 +56,7 @@ def tags_of_process(engine: Engine, process_id: str) -> list[Tag]:
             ).values()
             for tag in found
         ],
-        lambda found: TAG_BYTES * (1 + len(found)),
+        _size,
     )
 
 
@@ -61,6 +73,10 @@ def tags_of_binaries(engine: Engine, hashes: Sequence[str]) -> dict[str, list[Ta
     for digest, *values in rows:
         found.setdefault(digest, []).append(_tag(digest, values))
     return found
+
+
+def _size(tags: Sequence[Tag]) -> int:
+    return TAG_BYTES * (1 + len(tags))
 
 
 def _of_segments(engine: Engine, which: str, params: dict[str, Any]) -> dict[SegmentId, list[Tag]]:
