@@ -5,20 +5,27 @@
 PYTHON ?= /usr/bin/python3 python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Three workers for two cores: one alone waits a third of its time, for servers that start and for
-# clocks. Each has engines and data directories of its own, and takes about 3 GB with its servers.
-WORKERS ?= 3
+# Four workers for two cores: half of the time a worker waits, for servers that start and for clocks.
+# Each has engines and data directories of its own, and takes up to 3 GB with its servers.
+WORKERS ?= 4
 
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test recorded detections fault contracts fuzz browser check docs bench lock package clean
+.PHONY: demo test thorough forms recorded detections fault contracts fuzz browser check docs bench lock package clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+# All long forms, one after the other: some hours. `make test` proves each behaviour once.
+thorough: test forms fault contracts fuzz browser recorded
+
+# What draws at random or goes over a whole corpus, with all its draws and cases: an hour.
+forms: $(VENV)/.dev
+	VEDETTE_TEST_THOROUGH=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/property tests/contract tests/unit tests/api $(ARGS)
 
 # Recorded attacks from ../shared, each into a server of its own: many minutes.
 recorded: $(VENV)/.dev

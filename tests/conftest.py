@@ -12,12 +12,15 @@ must be the same.
 
 import gc
 import socket
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.support.forms import in_form
 from tests.support.indexed import KINDS
 from tests.support.memory import in_memory
 from tests.support.store_pool import StorePool
@@ -28,7 +31,7 @@ from vedette.store.engine.open import open_engine
 from vedette.store.schema.create import create_tables
 
 # How long one example takes says more about what else the machine does than about the code.
-settings.register_profile("any machine", deadline=None)
+settings.register_profile("any machine", deadline=None, max_examples=in_form(30, 200))
 settings.load_profile("any machine")
 
 _CLUSTERS = """
@@ -61,13 +64,15 @@ _OF_TESTS = (
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 
 
-_BY_MODULE = {"api", "browser", "fault", "flow"}
-"""Folders whose modules have servers of their own: all tests of one run in one worker."""
+_Group = list[pytest.Item]
 
-_IN_TURN = ["recorded", "fault", "flow", "api", "browser", "property", "house", "contract", "unit"]
-"""Folders in the order in which several workers take them: long groups first, and what is quick
-last, so that no worker waits for another at the end. Browsers long after the flows that make
-network interfaces: a browser gives up what it loads when the network changes."""
+_OWN_GROUPS = {"recorded"}
+"""Folders that group their tests themselves. All others are given to workers by the module: what a
+module has opened serves all its tests, and a test of milliseconds takes less time than giving it
+away."""
+
+_FIRST = "audit"
+"""The group that takes longest of all: the flows of the Linux sensor, which share one machine."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,18 +83,51 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    folders = {item.nodeid: item.nodeid.split("/")[1] for item in items if "/" in item.nodeid}
     for item in items:
-        folder = folders.get(item.nodeid, "")
-        # A unit test takes less time than giving it to a worker: by module, too.
-        if (item.path.parent.name in _BY_MODULE or folder == "unit") and item.get_closest_marker(
-            "xdist_group"
-        ) is None:
+        if _folder(item) not in _OWN_GROUPS and item.get_closest_marker("xdist_group") is None:
             name = item.nodeid.partition("::")[0].removesuffix(".py").replace("/", "-")
             item.add_marker(pytest.mark.xdist_group(name))
     if hasattr(config, "workerinput"):
-        turns = {folder: turn for turn, folder in enumerate(_IN_TURN)}
-        items.sort(key=lambda item: turns.get(folders.get(item.nodeid, ""), len(turns)))
+        items[:] = _in_turn(items)
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.nodeid.split("/")[1] if "/" in item.nodeid else ""
+
+
+def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests in the order in which several workers take them. What waits (faults and flows, for
+    servers and clocks) is spread among what computes, so that at any time some workers do one and
+    some the other. What is long comes first and what is quick last, so that no worker waits for
+    another at the end. Browsers come long after the flows that make network interfaces: a browser
+    gives up what it loads when the network changes."""
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        groups.setdefault(str(mark.args[0]) if mark else item.nodeid, []).append(item)
+    of_folder: dict[str, list[list[pytest.Item]]] = defaultdict(list)
+    for name, group in groups.items():
+        of_folder["first" if name == _FIRST else _folder(group[0])].append(group)
+    engines = of_folder.pop("property", []) + of_folder.pop("contract", [])
+    half = len(engines) // 2
+    order = [
+        *of_folder.pop("first", []),
+        *_spread(of_folder.pop("fault", []) + of_folder.pop("flow", []), engines[:half]),
+        *of_folder.pop("api", []),
+        *_spread(of_folder.pop("browser", []), engines[half:]),
+        *chain.from_iterable(of_folder.values()),
+    ]
+    return list(chain.from_iterable(order))
+
+
+def _spread(some: list[_Group], others: list[_Group]) -> list[_Group]:
+    """Both, each evenly among the other."""
+    placed = [
+        ((place + 0.5) / len(groups), group)
+        for groups in (some, others)
+        for place, group in enumerate(groups)
+    ]
+    return [group for _, group in sorted(placed, key=lambda one: one[0])]
 
 
 def pytest_collection_finish() -> None:

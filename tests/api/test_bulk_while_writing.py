@@ -8,12 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.forms import in_form
 from tests.support.noise import RULE, noise
 from tests.support.served import Server, serving, wait_for
 
 BULK = "/api/v1/alerts"
 QUERY = "q=Noise"
-ROUNDS = 60
+ROUNDS = in_form(20, 100)
 
 
 @pytest.fixture

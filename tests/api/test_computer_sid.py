@@ -4,7 +4,6 @@ from itertools import count
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, wait_for
@@ -46,22 +45,23 @@ def sid_of(analyst: httpx.Client, host: str) -> Any:
     return found["computer_sid"]
 
 
-@pytest.mark.parametrize(
-    ("name", "made"),
-    [
-        ("sid-start", lambda host: started(host, "SID-START", f"{SID}-1001")),
-        ("sid-target", lambda host: started(host, "sid-target", f"{SID}-500", "Target")),
-        ("sid-logon", lambda host: logged_on(host, "SID-LOGON", f"{SID}-1001")),
-        # NetBIOS names have fifteen characters.
-        ("sid-of-a-long-name", lambda host: logged_on(host, "SID-OF-A-LONG-N", f"{SID}-1001")),
-    ],
-)
+RECORDS: dict[str, Any] = {
+    "sid-start": lambda host: started(host, "SID-START", f"{SID}-1001"),
+    "sid-target": lambda host: started(host, "sid-target", f"{SID}-500", "Target"),
+    "sid-logon": lambda host: logged_on(host, "SID-LOGON", f"{SID}-1001"),
+    # NetBIOS names have fifteen characters.
+    "sid-of-a-long-name": lambda host: logged_on(host, "SID-OF-A-LONG-N", f"{SID}-1001"),
+}
+
+
 def test_an_account_of_the_host_itself_shows_the_sid_of_the_host(
-    sender: httpx.Client, analyst: httpx.Client, name: str, made: Any
+    sender: httpx.Client, analyst: httpx.Client
 ) -> None:
-    host = f"{name}.corp.example"
-    assert sender.post("/api/v1/ingest", json=[made(host)]).status_code == 200
-    assert wait_for(lambda: sid_of(analyst, host), SID) == SID
+    hosts = {f"{name}.corp.example": made for name, made in RECORDS.items()}
+    records = [made(host) for host, made in hosts.items()]
+    assert sender.post("/api/v1/ingest", json=records).status_code == 200
+    shown = wait_for(lambda: [sid_of(analyst, host) for host in hosts], [SID] * len(hosts))
+    assert shown == [SID] * len(hosts)
 
 
 def test_accounts_of_others_and_malformed_sids_show_nothing(

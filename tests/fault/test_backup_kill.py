@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fault.crash import forked
+from tests.fault.rounds import is_long
 from tests.support.served import Server, listening, wait_for
 from tests.support.sysmon import Host
 
@@ -33,7 +34,7 @@ def stored(server: Server) -> int:
         return int(client.get("/api/v1/process", params=query).json()["total_results"])
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.3])
+@pytest.mark.parametrize("after_s", [0.0, 0.3] if is_long() else [0.1])
 def test_a_server_killed_while_it_is_backed_up_loses_nothing(
     tmp_path: Path, after_s: float
 ) -> None:

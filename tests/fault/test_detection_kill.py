@@ -21,7 +21,7 @@ from tests.fault.senders import drain, lasting_token, sending
 from tests.support.receivers import http_receiver
 from tests.support.served import listening
 
-ROUNDS = 3
+ROUNDS = 1
 """Of two kills each."""
 LONG = 50
 FLAGS = ("--set", "egress_allow=127.0.0.1,::1")

@@ -13,7 +13,7 @@ from tests.support.children import children, is_running
 from tests.support.served import listening, wait_for
 from vedette.bootstrap.ingest_workers import worker_count
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 def test_what_was_acknowledged_survives_kills_and_is_stored_once(tmp_path: Path) -> None:

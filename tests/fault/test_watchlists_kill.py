@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 
 from tests.fault.crash import forked
+from tests.fault.rounds import rounds
 from tests.support.served import listening, wait_for
 from tests.support.sysmon import story
 
-KILLS = 3
+KILLS = rounds(2, 10)
 HOSTS_A_LIFE = 3
 ROUND_S = 5.0
 PATIENCE_S = 180.0

@@ -27,7 +27,7 @@ from vedette.state.policy import approved_addresses
 
 SEED = int(os.environ.get("VEDETTE_SEED", "1307"))
 WANTED = int(os.environ.get("VEDETTE_FUZZ_REQUESTS", "0"))
-EACH = 2
+EACH = 1
 """Requests of an operation and mode in the short form."""
 
 PATIENCE_S = 60.0

@@ -29,8 +29,8 @@ from vedette.store.engine.open import connect_engine
 PATIENCE_S = 60.0
 HOSTS = 5
 DAY_US = 86_400_000_000
-SETTLING_US = (ALERT_EXPORT_LAG_S - 20) * 1_000_000
-"""An alert of that age is exported 20 seconds later: writing it takes less."""
+SETTLING_US = (ALERT_EXPORT_LAG_S - 12) * 1_000_000
+"""An alert of that age is exported 12 seconds later: writing it takes less."""
 
 
 @pytest.fixture(scope="module")

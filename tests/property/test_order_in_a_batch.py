@@ -12,6 +12,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.forms import in_form
 from vedette.ingest.channels import POWERSHELL, SECURITY, SYSMON, SYSTEM
 from vedette.ingest.context.host_context import HOUR_US, HostContext
 from vedette.ingest.normalise import SOURCES
@@ -134,7 +135,7 @@ def _become(records: list[Record]) -> Counter[bytes]:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=in_form(80, 300), deadline=None)
 @given(st.lists(_sysmon() | _by_pid(), min_size=2, max_size=12), st.randoms(use_true_random=False))
 def test_a_shuffled_batch_becomes_the_same(records: list[Record], random: Random) -> None:
     before = _become(records)

@@ -14,17 +14,20 @@ from typing import Any
 
 import pytest
 
+from tests.support.forms import in_form
 from tests.support.patterns import Use, beginnings, pumps, uses
 
 _SHORT = (16, 20, 24, 28, 32, 64)
 """Lengths at which a pattern that takes more than the floor is exponential."""
 
-_LONG = (1_024, 4_096, 16_384)
+_LONG = in_form((1_024, 4_096), (1_024, 4_096, 16_384))
+"""At the greatest length of the short form a quadratic pattern takes ten times the floor."""
+
 _FLOOR_S = 0.02
 _GROWTH_MAX = 3.0
 """Of the time when the length doubles: 2 for a linear pattern, 4 for a quadratic one."""
 
-_MEMORY_SIZE = 65_536
+_MEMORY_SIZE = in_form(8_192, 65_536)
 _MEMORY_BYTES_MAX = 16
 """Of memory for a byte of text. A group that is repeated and may be undone takes 100: the longest
 body that is taken, 256 MB of blanks, would take all memory of the machine."""

@@ -10,6 +10,7 @@ from bench.fuzz_queries import queries
 from tests.property.empties import empty_queries
 from tests.property.lives import NOW_US, life
 from tests.property.test_query_sql import partial, process_id
+from tests.support.forms import in_form
 from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
@@ -23,7 +24,7 @@ from vedette.store.write.commit import segment_table
 SEED = int(os.environ.get("VEDETTE_SEED", "1303"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
 
-COMPILED, RUN = 2_000, 100
+COMPILED, RUN = in_form((1_000, 40), (4_000, 200))
 
 FACETS = [("facet.field", name) for name in ("process_name", "username_full", "hostname", "start")]
 

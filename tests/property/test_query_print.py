@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.forms import in_form
 from vedette.errors import QueryError
 from vedette.query import parse, print_query
 
@@ -16,7 +17,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=in_form(300, 1_500), deadline=None)
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_printing_keeps_the_tree(text: str) -> None:
     try:

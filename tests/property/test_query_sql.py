@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.property.lives import NOW_US, life, query, tags
-from tests.support.indexed import computing, drawn
+from tests.support.indexed import chosen, computing, drawn
 from tests.support.plans import gathering
 from tests.unit.query.test_trust import HOSTILE
 from vedette import limits
@@ -213,7 +213,7 @@ def test_a_search_that_looks_into_the_indexes_first_finds_the_same(
     draw = random.Random(SEED + 3)
     prepared = [Prepared(segment) for segment in segments]
     looked = 0
-    for text in [*CHOSEN, *(query(draw) for _ in range(drawn(store, 20)))]:
+    for text in [*chosen(store, CHOSEN), *(query(draw) for _ in range(drawn(store, 20)))]:
         whole = compiled(text, indexes=suffix_indexes(store))
         expected = matched(prepared, text)
         for where in ways(store, whole, monkeypatch):

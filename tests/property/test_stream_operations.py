@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.store.rows import process_id, store
+from tests.support.forms import in_form
 from tests.support.started_state import put_started_state
 from vedette.api.schemas.search.stream_events import stream_body
 from vedette.errors import NotFoundError
@@ -320,7 +321,7 @@ def arrive(reader: Reader, process: str, model: Model, opens: bool, drawn: list[
 
 
 @settings(
-    max_examples=40,
+    max_examples=in_form(20, 40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

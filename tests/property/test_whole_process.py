@@ -9,7 +9,7 @@ import pytest
 
 from tests.property.lives import NOW_US, query
 from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
-from tests.support.indexed import KINDS, drawn
+from tests.support.indexed import KINDS, chosen, drawn
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
@@ -129,7 +129,7 @@ def test_a_comprehensive_search_asks_the_process(
     engine, segments = told
     draw = random.Random(SEED + 1)
     met, count = 0, drawn(engine, QUERIES)
-    for text in [*CHOSEN, *(query(draw) for _ in range(count))]:
+    for text in [*chosen(engine, CHOSEN), *(query(draw) for _ in range(count))]:
         expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
         for where in ways(engine, text, monkeypatch):
             assert found(engine, where) == (len(expected), expected), (SEED, text)
@@ -146,6 +146,9 @@ def test_more_conditions_than_bits_of_a_number(
     assert found(engine, compiled(text)) == (len(expected), expected)
 
 
+@pytest.mark.parametrize(
+    "told", [KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"], indirect=True
+)
 @pytest.mark.parametrize("column", ["process_id", "hostname", "process_name", "start", "username"])
 @pytest.mark.parametrize(
     "order", [[("last_update", True)], [("process_name", False), ("last_update", True)], []]

@@ -1,10 +1,12 @@
 """Engines whose small inserts make skip indexes too, as large ones do."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from tests.support.forms import One, in_form, one_of
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine.client import Engine
 
@@ -30,13 +32,34 @@ computing = pytest.mark.parametrize(
 """For tests that have conditions computed for every row, not rows selected by them: no index is
 looked into, and rows that none knows would be asked the very same."""
 
-DRAWS = float(os.environ.get("VEDETTE_DRAWS", "0.6"))
+_EACH = ("plain", "distributed") if os.environ.get("VEDETTE_TEST_STORES") else ("plain",)
+
+on_plain_tables = pytest.mark.parametrize(
+    "contract_engine", [KINDS[name] for name in _EACH], ids=_EACH, indirect=True
+)
+"""For tests of a contract beside which others read and write the same rows on each kind of tables;
+`make contracts` runs them on each, too."""
+
+DRAWS = float(os.environ.get("VEDETTE_DRAWS", "") or in_form(0.25, 1.0))
 """How many times as many random queries a run asks. CI has to end in time, and asks the same ones
 each time; who looks for what they do not find sets another seed and a larger number."""
+
+
+DRAWN_MIN = 5
+"""Of fewer queries it may be that none finds anything."""
 
 
 def drawn(engine: Engine, count: int) -> int:
     """How many random queries a store is asked, where others are asked `count`. Each costs twice as
     much on Distributed tables, and what can go wrong there is how rows are reached, not what is
     asked of them."""
-    return round(DRAWS * (count / 3 if engine.capabilities.cluster else count))
+    wanted = round(DRAWS * (count / 3 if engine.capabilities.cluster else count))
+    return max(wanted, DRAWN_MIN)
+
+
+def chosen(engine: Engine, texts: Sequence[One]) -> Sequence[One]:
+    """The written queries that a store is asked: in the short form all on plain tables, and of the
+    other kinds each a third of its own."""
+    if engine.capabilities == KINDS["plain"]:
+        return texts
+    return one_of(3, texts, first=1 if engine.capabilities.cluster else 2)

@@ -20,6 +20,9 @@ import pytest
 from obstore.store import S3Store
 
 START_S = 60
+PAGE_KEYS = 100
+"""How many objects the real store lists at once: ten times fewer than others do."""
+
 KEY, SECRET = "an-access-key", "a-secret-that-is-never-logged"
 
 
@@ -29,7 +32,10 @@ def object_store() -> Iterator[str]:
     port = _free_port()
     command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
     process = subprocess.Popen(
-        [*command, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*command, str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "MOTO_S3_DEFAULT_MAX_KEYS": str(PAGE_KEYS)},
     )
     try:
         url = f"http://127.0.0.1:{port}"

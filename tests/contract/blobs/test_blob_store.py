@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.object_store import PAGE_KEYS
 from vedette.blobs.blob_store import AREAS, BlobKey, BlobStore, open_verified, pieces_of
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.limits import BLOB_RANGE_BYTES
@@ -96,7 +97,7 @@ def test_a_list_has_size_and_time_of_its_area_alone(store: BlobStore) -> None:
 
 
 def test_a_list_has_more_than_a_page(store: BlobStore) -> None:
-    keys = {put(store, b"%d" % number) for number in range(1_100)}
+    keys = {put(store, b"%d" % number) for number in range(2 * PAGE_KEYS + 10)}
     assert {one.key for one in store.blobs("binaries")} == keys
 
 

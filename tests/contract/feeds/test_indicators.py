@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract.feeds.publisher import NOW_US, Publisher, a_report
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, partial, process_id, store
+from tests.support.indexed import on_plain_tables
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.errors import UnavailableError
 from vedette.feeds import indicator_queries
@@ -60,61 +61,87 @@ def follower(publisher: Publisher) -> Follower:
     return Follower(publisher)
 
 
-def connection(address: str = "203.0.113.9", domain: str = "", **more: str) -> Netconn:
+def connection(address: str = "198.51.100.20", domain: str = "", **more: str) -> Netconn:
     local, remote = pack_address("10.0.0.1"), pack_address(address)
     return Netconn(process_id(1), NOW_US, 1, 6, local, 50_000, remote, 443, domain, **more)
 
 
-EVENTS: dict[str, tuple[dict[str, list[str]], list[ProcessEvent], dict[str, str], str]] = {
-    "program": ({"md5": [MD5.upper()]}, [], {"process_md5": MD5}, MD5),
-    "sha256": ({"sha256": [SHA256]}, [], {"process_sha256": SHA256}, SHA256),
-    "module": (
-        {"md5": [MD5]},
-        [Modload(process_id(1), NOW_US, "c:\\a.dll", MD5)],
-        {},
-        MD5,
-    ),
-    "file": (
-        {"sha256": [SHA256]},
-        [Filemod(process_id(1), NOW_US, 1, "c:\\a", sha256=SHA256)],
-        {},
-        SHA256,
-    ),
-    "address": ({"ipv4": ["203.0.113.9"]}, [connection()], {}, "203.0.113.9"),
-    "network": ({"ipv4": ["203.0.113.64/26"]}, [connection("203.0.113.100")], {},
-                "203.0.113.64/26"),
-    "ipv6": ({"ipv6": ["2001:db8:7::/48"]}, [connection("2001:db8:7::5")], {}, "2001:db8:7::/48"),
-    "name": ({"dns": ["evil.example"]}, [connection(domain="EVIL.example.")], {}, "evil.example"),
-    "name below": (
-        {"dns": ["evil.example"]},
-        [Dnsquery(process_id(1), NOW_US, "a.b.evil.example")],
-        {},
-        "evil.example",
-    ),
-    "ja3": ({"ja3": [MD5]}, [connection(ja3=MD5)], {}, MD5),
-    "ja3s": ({"ja3s": [MD5]}, [connection(ja3s=MD5)], {}, MD5),
-}  # fmt: skip
+def module(md5: str) -> Modload:
+    return Modload(process_id(1), NOW_US, "c:\\a.dll", md5)
 
 
-@pytest.mark.parametrize("name", EVENTS)
+def file(sha256: str) -> Filemod:
+    return Filemod(process_id(1), NOW_US, 1, "c:\\a", sha256=sha256)
+
+
+def asked(name: str) -> Dnsquery:
+    return Dnsquery(process_id(1), NOW_US, name)
+
+
+def digest(mark: str, pairs: int = 16) -> str:
+    return mark * pairs
+
+
+EVENTS: dict[str, tuple[str, str, list[ProcessEvent], dict[str, str]]] = {
+    "program": ("md5", MD5, [], {"process_md5": MD5}),
+    "sha256": ("sha256", SHA256, [], {"process_sha256": SHA256}),
+    "module": ("md5", digest("a1"), [module(digest("a1"))], {}),
+    "file": ("sha256", digest("a2", 32), [file(digest("a2", 32))], {}),
+    "address": ("ipv4", "203.0.113.9", [connection("203.0.113.9")], {}),
+    "network": ("ipv4", "203.0.113.64/26", [connection("203.0.113.100")], {}),
+    "ipv6": ("ipv6", "2001:db8:7::/48", [connection("2001:db8:7::5")], {}),
+    "name": ("dns", "evil.example", [connection(domain="EVIL.example.")], {}),
+    "name below": ("dns", "worse.example", [asked("a.b.worse.example")], {}),
+    "ja3": ("ja3", digest("a3"), [connection(ja3=digest("a3"))], {}),
+    "ja3s": ("ja3s", digest("a4"), [connection(ja3s=digest("a4"))], {}),
+}
+"""Type and value of an indicator, and what it matches: events, or members of the process."""
+
+
+def every_type() -> dict[str, list[str]]:
+    """Indicators of all types, hashes in capitals."""
+    iocs: dict[str, list[str]] = {}
+    for kind, value, _, _ in EVENTS.values():
+        iocs.setdefault(kind, []).append(value.upper() if kind == "md5" else value)
+    return iocs
+
+
 @pytest.mark.parametrize("is_past", [False, True], ids=["new", "past"])
-def test_each_type_of_indicator_matches(follower: Follower, name: str, is_past: bool) -> None:
-    iocs, events, metadata, value = EVENTS[name]
+def test_each_type_of_indicator_matches(follower: Follower, is_past: bool) -> None:
     others = [connection("198.51.100.7", "notevil.example", ja3="00" * 16)]
-    if is_past:
-        follower.commit(1, *events, **metadata)
-        follower.commit(2, *others, process_md5="ef" * 16)
+
+    def happens() -> None:
+        for number, (_, _, events, metadata) in enumerate(EVENTS.values(), 1):
+            follower.commit(number, *events, **metadata)
+        follower.commit(99, *others, process_md5="ef" * 16)
         follower.rounds.run()
-    follower.publisher.publish(a_report("r", **iocs))
+
+    if is_past:
+        happens()
+    follower.publisher.publish(a_report("r", **every_type()))
     follower.publisher.sync()
     follower.rounds.run()
     if not is_past:
-        follower.commit(1, *events, **metadata)
-        follower.commit(2, *others, process_md5="ef" * 16)
-        follower.rounds.run()
+        happens()
     follower.rounds.run()
-    assert follower.tags(1) == {("intel", value, 80)}
-    assert follower.tags(2) == set()
+    found = {name: follower.tags(number) for number, name in enumerate(EVENTS, 1)}
+    assert found == {name: {("intel", value, 80)} for name, (_, value, _, _) in EVENTS.items()}
+    assert follower.tags(99) == set()
+    assert follower.alerts() == [
+        (process_id(number), value, 1) for number, (_, value, _, _) in enumerate(EVENTS.values(), 1)
+    ]
+
+
+@on_plain_tables
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_indicator_of_a_type_matches_where_there_are_no_others(
+    follower: Follower, name: str
+) -> None:
+    kind, value, events, metadata = EVENTS[name]
+    follower.publisher.publish(a_report("r", **{kind: [value]}))
+    follower.publisher.sync()
+    follower.commit(1, *events, **metadata)
+    assert follower.rounds.run() == 1
     assert follower.alerts() == [(process_id(1), value, 1)]
 
 
@@ -159,6 +186,7 @@ def test_what_expired_was_withdrawn_or_is_disabled_matches_no_more(follower: Fol
     assert follower.tags(2) == set()
 
 
+@on_plain_tables
 @pytest.mark.parametrize("step", range(1, 5))
 def test_a_crash_between_two_steps_loses_and_doubles_nothing(
     follower: Follower, step: int, monkeypatch: pytest.MonkeyPatch
@@ -307,6 +335,7 @@ def test_more_hits_than_a_page_are_all_told(
     assert follower.rounds.run() == 0
 
 
+@on_plain_tables
 def test_a_query_that_takes_too_long_is_asked_in_parts(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +357,7 @@ def test_a_query_that_takes_too_long_is_asked_in_parts(
     assert [alert[0] for alert in follower.alerts()] == [process_id(one) for one in range(1, 9)]
 
 
+@on_plain_tables
 def test_a_query_that_never_ends_is_stopped_and_named(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.contract.feeds.publisher import NOW_US, a_report
 from tests.contract.feeds.test_indicators import MD5, SHA256, Follower, connection
+from tests.support.indexed import on_plain_tables
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.limits import RECORD_VALUE_CHARS_MATCHED
 from vedette.model.event import Kept
@@ -48,51 +49,70 @@ def alerts(follower: Follower) -> list[tuple[Any, ...]]:
     ).rows
 
 
-VALUES: dict[str, tuple[dict[str, list[str]], dict[str, str], str]] = {
-    "address": ({"ipv4": ["203.0.113.9"]}, {"IpAddress": "203.0.113.9"}, "203.0.113.9"),
-    "mapped": ({"ipv4": ["203.0.113.9"]}, {"IpAddress": "::ffff:203.0.113.9"}, "203.0.113.9"),
-    "network": ({"ipv4": ["203.0.113.0/24"]}, {"Address": "203.0.113.77"}, "203.0.113.0/24"),
-    "ipv6": ({"ipv6": ["2001:db8::/32"]}, {"ClientAddress": "2001:db8::5"}, "2001:db8::/32"),
-    "name": ({"dns": ["evil.example"]}, {"QueryName": "A.Evil.example."}, "evil.example"),
+OTHER_MD5 = "a5" * 16
+VALUES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "address": ("ipv4", "203.0.113.9", {"IpAddress": "203.0.113.9"}),
+    "mapped": ("ipv4", "203.0.113.8", {"IpAddress": "::ffff:203.0.113.8"}),
+    "network": ("ipv4", "198.18.7.0/24", {"Address": "198.18.7.77"}),
+    "ipv6": ("ipv6", "2001:db8::/32", {"ClientAddress": "2001:db8::5"}),
+    "name": ("dns", "evil.example", {"QueryName": "A.Evil.example."}),
     "url": (
-        {"dns": ["evil.example"]},
-        {"remoteName": "bits of https://ann:pw@c2.EVIL.example:8443/a.exe"},
-        "evil.example",
+        "dns",
+        "worse.example",
+        {"remoteName": "bits of https://ann:pw@c2.WORSE.example:8443/a.exe"},
     ),
-    "hashes": (
-        {"sha256": [SHA256]},
-        {"Hashes": f"MD5={MD5.upper()},SHA256={SHA256.upper()}"},
-        SHA256,
-    ),
-    "md5": ({"md5": [MD5]}, {"File Hash": MD5}, MD5),
+    "hashes": ("sha256", SHA256, {"Hashes": f"MD5={MD5.upper()},SHA256={SHA256.upper()}"}),
+    "md5": ("md5", OTHER_MD5, {"File Hash": OTHER_MD5}),
 }
+"""Type and value of an indicator, and the members of a record that it matches."""
 
 
-@pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("is_past", [False, True], ids=["new", "past"])
-def test_each_type_of_indicator_is_found_in_a_record(
-    follower: Follower, name: str, is_past: bool
-) -> None:
-    iocs, fields, value = VALUES[name]
+def test_each_type_of_indicator_is_found_in_a_record(follower: Follower, is_past: bool) -> None:
+    """Each in the record of another host, which has one that matches nothing, too."""
     others = {
         "IpAddress": "198.51.100.7",
         "QueryName": "notevil.example",
         "FileVersion": "203.0.113.9",
-        "Hashes": f"{MD5}0 {SHA256[1:]}",
-        "ScriptBlockText": "x" * RECORD_VALUE_CHARS_MATCHED + f" https://evil.example/ {MD5}",
+        "Hashes": f"{OTHER_MD5}0 {SHA256[1:]}",
+        "ScriptBlockText": "x" * RECORD_VALUE_CHARS_MATCHED + f" https://evil.example/ {SHA256}",
     }
+    iocs: dict[str, list[str]] = {}
+    for kind, value, _ in VALUES.values():
+        iocs.setdefault(kind, []).append(value)
+
+    def happens() -> None:
+        for number, (_, _, fields) in enumerate(VALUES.values(), 1):
+            keep(follower, fields, others, sensor_id=number)
+
     follower.rounds.run()
     if is_past:
-        keep(follower, fields, others)
+        happens()
         follower.rounds.run()
     follower.publisher.publish(a_report("r", **iocs))
     follower.publisher.sync()
     follower.rounds.run()
     if not is_past:
-        keep(follower, fields, others)
+        happens()
     follower.rounds.run()
-    (ioc_type,) = iocs
-    assert alerts(follower) == [("watchlist.hit.ingress.host", 1, ioc_type, value, 1)]
+    assert alerts(follower) == [
+        ("watchlist.hit.ingress.host", number, kind, value, 1)
+        for number, (kind, value, _) in enumerate(VALUES.values(), 1)
+    ]
+
+
+@on_plain_tables
+@pytest.mark.parametrize("name", VALUES)
+def test_an_indicator_of_a_type_is_found_where_there_are_no_others(
+    follower: Follower, name: str
+) -> None:
+    kind, value, fields = VALUES[name]
+    follower.publisher.publish(a_report("r", **{kind: [value]}))
+    follower.publisher.sync()
+    follower.rounds.run()
+    keep(follower, fields)
+    follower.rounds.run()
+    assert alerts(follower) == [("watchlist.hit.ingress.host", 1, kind, value, 1)]
 
 
 def test_records_of_one_kind_are_one_alert_of_a_host_and_day(follower: Follower) -> None:

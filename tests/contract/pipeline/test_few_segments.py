@@ -16,6 +16,7 @@ from tests.contract.pipeline.write_path import (
     submission,
     write_path,
 )
+from tests.support.forms import in_form
 from tests.support.sysmon import Host, Process
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
@@ -26,14 +27,15 @@ from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import Commit
 from vedette.store.write.insert import write_commit
 
-DAY_S = 24 * 3600
+HOURS = in_form(3, 24)
+POSTED_S = HOURS * 3600
 WINDOW_S = SEGMENT_WINDOW_MS // 1_000
 NOON_MS = NOON_S * 1_000
 
 
 @pytest.fixture
 def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
-    """Which segment a row belongs to is decided before the store; a day of commits."""
+    """Which segment a row belongs to is decided before the store; hours of commits."""
     return plain_engine
 
 
@@ -50,13 +52,13 @@ def writes(host: Host, process: Process, second: int, count: int = 2) -> list[di
     ]
 
 
-def a_day_of_posts(path: WritePath) -> None:
+def hours_of_posts(path: WritePath) -> None:
     host, process = agent()
     assert isinstance(path.processor, LocalProcessor)
     processor = path.processor.batch_processor
     parts: list[Any] = []
     entered: list[Any] = []
-    for second in range(DAY_S):
+    for second in range(POSTED_S):
         request = submission(writes(host, process, second))
         prepared = processor.prepare([decode_submission(request)], second + 1, path.clock.now_us())
         processor.seen.durable(prepared.seq)
@@ -69,26 +71,26 @@ def a_day_of_posts(path: WritePath) -> None:
             parts, entered = [], []
 
 
-def test_a_day_of_posts_every_second_ends_in_one_segment_a_window(path: WritePath) -> None:
-    """86,400 posts, each a commit of its own with its own partial row. An insert for each would
-    take half an hour, so only the inserts are gathered, one for five minutes of commits: the
-    rows that the store gets, and has to merge, are the same."""
-    a_day_of_posts(path)
+def test_hours_of_posts_every_second_end_in_one_segment_a_window(path: WritePath) -> None:
+    """10,800 posts, a day of them in the long form, each a commit of its own with its own partial
+    row. An insert for each would take half an hour, so only the inserts are gathered, one for five
+    minutes of commits: the rows that the store gets, and has to merge, are the same."""
+    hours_of_posts(path)
     (process_id,) = processes(path.engine)
     queries = {
         "filemod:17-1.txt AND filemod:299-0.txt": 1,
         "filemod:17-1.txt AND filemod:300-0.txt": 0,
-        "filemod:43200-0.txt -filemod:43201-0.txt": 0,
-        "filemod_count:600 process_name:agent.exe": 288,
+        "filemod:7200-0.txt -filemod:7201-0.txt": 0,
+        "filemod_count:600 process_name:agent.exe": POSTED_S // WINDOW_S,
     }
     assert {query: len(found(path.engine, query)) for query in queries} == queries
     merge(path.engine)
     assert {query: len(found(path.engine, query)) for query in queries} == queries
     assert segment_ids(path.engine, process_id) == [
-        NOON_MS + n * SEGMENT_WINDOW_MS for n in range(DAY_S // WINDOW_S)
+        NOON_MS + n * SEGMENT_WINDOW_MS for n in range(POSTED_S // WINDOW_S)
     ]
     events = event_texts(path.engine, process_id)
-    assert len(events) == len(set(events)) == 2 * DAY_S
+    assert len(events) == len(set(events)) == 2 * POSTED_S
 
 
 def test_a_window_never_goes_back_when_the_clock_does(path: WritePath) -> None:

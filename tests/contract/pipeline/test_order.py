@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contract.pipeline.write_path import NOON_S, WritePath, event_texts, processes, write_path
+from tests.support.forms import in_form
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.limits import SEGMENT_WINDOW_MS
@@ -17,7 +18,7 @@ from vedette.store.read import process as stored
 from vedette.store.write.corrections import apply_corrections
 
 SEED = 20_231_115
-ROUNDS = 25
+ROUNDS = in_form(8, 50)
 
 OF_THE_SENSOR = frozenset({"sensor_id", "hostname", "seq"})
 OWN_COLUMNS = [

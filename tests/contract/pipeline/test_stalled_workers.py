@@ -23,6 +23,7 @@ from tests.contract.pipeline.write_path import (
     write_path,
 )
 from tests.support.children import children, is_running
+from tests.support.forms import IS_THOROUGH
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
 from vedette.limits import STUCK_RECORD_STALLS, WORKER_STALL_S
@@ -40,7 +41,15 @@ def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
     return plain_engine
 
 
-@pytest.fixture(params=[1, 2], ids=["one worker", "two workers"])
+one_or_two = pytest.mark.parametrize(
+    "spinning", [1, 2], ids=["one worker", "two workers"], indirect=True
+)
+one = one_or_two if IS_THOROUGH else pytest.mark.parametrize("spinning", [1], indirect=True)
+two = one_or_two if IS_THOROUGH else pytest.mark.parametrize("spinning", [2], indirect=True)
+"""How many workers there are. Waiting for one that stalls is all that these tests do."""
+
+
+@pytest.fixture
 def spinning(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, request: pytest.FixtureRequest
 ) -> Iterator[WritePath]:
@@ -68,6 +77,7 @@ def send_until_taken(path: WritePath, records: list[Json | bytes]) -> tuple[int,
     raise AssertionError("never taken")
 
 
+@two
 def test_a_stopped_worker_is_replaced_and_nothing_is_lost(spinning: WritePath) -> None:
     assert deliver(spinning, [*sysmon(), *plain()]) == 0
     stopped = children(PROGRAM)
@@ -91,6 +101,7 @@ def test_workers_that_start_late_are_not_replaced(
         assert set(started) <= set(children(late))
 
 
+@one
 def test_a_stopped_worker_is_replaced_on_an_idle_server(spinning: WritePath) -> None:
     pid = children(PROGRAM)[-1]
     os.kill(pid, signal.SIGSTOP)
@@ -100,6 +111,7 @@ def test_a_stopped_worker_is_replaced_on_an_idle_server(spinning: WritePath) -> 
     assert deliver(spinning, sysmon()) == 0
 
 
+@two
 def test_a_dead_worker_is_replaced_at_once_on_an_idle_server(spinning: WritePath) -> None:
     before = children(PROGRAM)
     os.kill(before[-1], signal.SIGKILL)
@@ -110,6 +122,7 @@ def test_a_dead_worker_is_replaced_at_once_on_an_idle_server(spinning: WritePath
     assert deliver(spinning, sysmon()) == 0, "no sender notices"
 
 
+@one_or_two
 def test_a_record_that_stalls_workers_is_rejected_with_its_position(spinning: WritePath) -> None:
     good = [*sysmon(), *plain()]
     refused, receipt = send_until_taken(spinning, [*good[:3], spin(), *good[3:]])
@@ -120,6 +133,7 @@ def test_a_record_that_stalls_workers_is_rejected_with_its_position(spinning: Wr
     assert rows(spinning.engine) == (8, 0)
 
 
+@two
 def test_a_record_is_rejected_at_once_when_it_comes_again_or_alone(spinning: WritePath) -> None:
     send_until_taken(spinning, [spin()])
     for records in ([spin()], [spin(), *sysmon(), spin()]):
@@ -128,6 +142,7 @@ def test_a_record_is_rejected_at_once_when_it_comes_again_or_alone(spinning: Wri
         assert [one.position for one in receipt.refusals] in ([0], [0, 5])
 
 
+@one
 def test_what_shares_a_commit_with_a_stuck_record_is_stored(spinning: WritePath) -> None:
     stuck = spinning.send([spin()])
     assert deliver(spinning, sysmon()) in (0, 1, 2)

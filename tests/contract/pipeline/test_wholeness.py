@@ -92,7 +92,7 @@ def test_a_segment_answers_as_a_whole_before_during_and_after_merging(either: Wr
     for second in range(SECONDS):
         either.clock.advance(1)
         trio.post(either, second)
-        if second % 10 == 9:
+        if second % 15 == 14:
             before = _everything(engine)
             merge(engine)
             assert _everything(engine) == before

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from tests.support.forms import in_form
 from vedette import limits
 from vedette.errors import (
     BadRequestError,
@@ -167,7 +168,9 @@ def gaps(database: Database, sensor_id: int) -> tuple[int, int]:
 
 
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=in_form(5, 15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(numbers=st.lists(st.integers(1, 12), max_size=25))
 def test_every_block_is_new_once_in_whatever_order(database: Database, numbers: list[int]) -> None:

@@ -2,13 +2,14 @@
 
 from hypothesis import HealthCheck, given, settings
 
+from tests.support.forms import in_form
 from tests.unit.store.engine.test_shard_routing import NUMBERS, maps
 from vedette.model.host import ShardMap
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.shard_routing import sharding_expression
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=in_form(15, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(maps(), NUMBERS)
 def test_the_engine_finds_the_shard_that_the_map_names(
     root_engine: ClickHouseEngine, known: ShardMap, number: int

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contract.store.rows import NEXT_MS, connection, file, partial, process_id, query, store
+from tests.support.forms import in_form
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.event_timeline import Span, count_events, span_of_events
@@ -62,7 +63,9 @@ def test_a_scope_hides_the_times(contract_engine: ClickHouseEngine) -> None:
 
 
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=in_form(6, 15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     times=st.lists(st.integers(1, 10**15), min_size=1, max_size=30),

@@ -7,6 +7,7 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, module, process_id
 from tests.contract.store.test_tags import key, reported
 from tests.contract.watchlists.conftest import NOW_US, Bench
+from tests.support.indexed import on_plain_tables
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.state.jobs import watermarks
@@ -289,6 +290,7 @@ class _Failing:
         return counted
 
 
+@on_plain_tables
 def test_killed_between_any_two_steps_each_hit_is_told_once(bench: Bench) -> None:
     watched = bench.watch("filemod:evil.exe")
     modules = bench.watch("comments:bad", "modules")

@@ -5,12 +5,13 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.forms import in_form
 from vedette.cluster.load_simulation import Load, Simulation, saturation
 
 SMALL = Load(20_000, seconds=20, servers=4, shards=6)
 
 
-@settings(max_examples=25)
+@settings(max_examples=in_form(6, 25))
 @given(
     st.builds(
         Load,

@@ -5,11 +5,12 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.forms import in_form
 from vedette.importer.order.external_sort import Sorter
 
 
 @given(st.lists(st.binary(max_size=20)), st.integers(0, 500), st.integers(1, 7))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=in_form(15, 50))
 def test_items_come_out_sorted_whatever_the_memory(
     items: list[bytes], memory_bytes: int, at_once: int
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.forms import in_form
 from vedette.errors import QueryError
 from vedette.limits import QUERY_SUBQUERIES_MAX
 from vedette.model.binary_fields import BINARY
@@ -147,7 +148,7 @@ def test_a_name_that_is_no_field_never_reaches_the_sql(name: str) -> None:
     assert_bound(condition.sql)  # it was a bare term
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=in_form(100, 400), deadline=None)
 @given(st.text(alphabet="ab'\"`\\();{}:*?-[]. \n\x00$%", max_size=40))
 @example("domain:'" + "*" * 30)
 def test_any_text_is_a_query_or_a_query_error(text: str) -> None:
