@@ -15,6 +15,7 @@ VIEWS: Final = (
     *("/ui/_/process/rare?t=all&facet=hostname", "/ui/_/sensors/ids?q=hidden"),
     *("/ui/sensors?q=hidden", "/ui/sensors?silent=1", "/ui/reports?q=title:known"),
     *("/ui/sigma?q=somebody", "/ui/watchlists/new?q=whoami"),
+    f"/ui/_/bans/reach?md5hashes={'ab' * 16}",
 )
 """Views that an address without a query does not show."""
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.served import Server, start_server, state_of
+from tests.support.served import Server, hire, start_server, state_of, wait_for
+from vedette.model.principal import Role
 from vedette.state.policy import approved_addresses
 
 LIST = "/api/v1/approvedlist"
@@ -103,3 +104,28 @@ def test_a_header_alone_is_not_believed(server: Server, analyst: httpx.Client) -
     analyst.post("/api/user", json={"username": name}, headers={"X-Forwarded-For": "203.0.113.77"})
     found = analyst.get("/api/v1/audit", params={"kind": "user", "target": name}).json()
     assert [entry["address"] for entry in found["results"]] == ["127.0.0.1"]
+
+
+def test_who_would_be_locked_out_is_asked_before(own_server: Server, admin: httpx.Client) -> None:
+    ask = f"{LIST}/locked_out"
+    assert admin.get(ask).json()["caller"] == {"address": "127.0.0.1", "approved": False}
+    token = hire(own_server, "elsewhere", {1: Role.VIEWER})
+    headers = {"X-Auth-Token": token, "X-Forwarded-For": "203.0.113.9"}
+    with own_server.client(**headers) as other:
+        assert other.get("/api/info").is_success
+        assert other.get(ask).status_code == 403
+
+    def told(**query: object) -> set[tuple[str, str]]:
+        found = admin.get(ask, params=query).json()
+        return {(one["holder"], one["last_address"]) for one in found["locked_out"]}
+
+    someone = ("elsewhere", "203.0.113.9")
+    assert wait_for(lambda: someone in told(), True)
+    one, other_id = admin.post(
+        f"{LIST}/entries", json={"ipaddr": ["127.0.0.0/8", "203.0.113.0/24"]}
+    ).json()["id"]
+    assert someone not in told()
+    assert someone in told(without=other_id)
+    assert not admin.get(ask, params={"without": one}).json()["caller"]["approved"]
+    for wrong in ("x", "0", "999999"):
+        assert admin.get(ask, params={"without": wrong}).status_code == 400

@@ -40,6 +40,22 @@ def test_a_dry_run_counts_and_changes_nothing(
     assert not any(record(analyst, one.id)["restart_queued"] for one in sensors)
 
 
+def test_a_dry_run_of_an_isolation_says_whom_it_reaches(
+    analyst: httpx.Client, sensors: list[PlayedSensor], group: int
+) -> None:
+    exclusions = {"isolation_exclusions": [{"name": "dns", "ip_address": "10.9.8.7:53"}]}
+    assert analyst.put(f"/api/v3/group/{group}", json=exclusions).is_success
+    for one in sensors:
+        assert one.check_in().is_success
+    body = {"ids": [one.id for one in sensors], "network_isolation_enabled": True, "dry_run": True}
+    found = analyst.put("/api/v1/sensor", json=body).json()
+    allowed = {"Many": ["10.9.8.7:53"]}
+    assert found["isolation"] == {"online": 3, "isolated": 0, "allowed": allowed}
+    assert not record(analyst, sensors[0].id)["network_isolation_enabled"]
+    released = body | {"network_isolation_enabled": False}
+    assert "isolation" not in analyst.put("/api/v1/sensor", json=released).json()
+
+
 def test_what_is_refused_keeps_nothing_from_the_others(
     analyst: httpx.Client, sensors: list[PlayedSensor], sent_story: Story
 ) -> None:

@@ -98,3 +98,18 @@ def test_who_changed_and_deleted_which_partition_is_in_the_audit_log(
     assert deleted["before"]["rows"] > 0
     assert deleted["before"]["from"] < deleted["before"]["to"]
     assert not [one for one in found if one["target"] in ("no_such", "writer")]
+
+
+def test_a_deletion_is_asked_before_what_it_takes_away(analyst: httpx.Client) -> None:
+    before = set(listed(analyst))
+    assert analyst.post(f"{ROOT}/new_partition").is_success
+    (name,) = set(listed(analyst)) - before
+    told = analyst.delete(f"{ROOT}/{name}", params={"dry_run": "true"})
+    assert told.status_code == 200
+    assert (told.json()["dry_run"], told.json()["segments"], told.json()["days"]) == (True, 0, [])
+    assert name in listed(analyst)
+    asked = {"dry_run": "true"}
+    assert analyst.delete(f"{ROOT}/writer", params=asked).status_code == 409
+    assert analyst.delete(f"{ROOT}/no_such", params=asked).status_code == 404
+    assert analyst.delete(f"{ROOT}/{name}").is_success
+    assert name not in listed(analyst)

@@ -153,7 +153,7 @@ def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
         page.keyboard.press("i")
         assert page.locator("#isolate[open]").count() == 0
         page.keyboard.press("b")
-        page.wait_for_selector("#ban[open] [data-reach-of] table")
+        page.wait_for_selector("#ban[open] [data-known]")
         assert page.input_value("#ban [name=md5hashes]") == told["process_md5"]
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#ban:not([open])", state="attached")

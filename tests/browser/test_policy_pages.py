@@ -185,17 +185,21 @@ def test_addresses_are_approved_without_locking_oneself_out(
 ) -> None:
     with visiting() as visit:
         page = visit.open("/ui/settings")
-        switch = page.locator("[data-call='PATCH /api/v1/approvedlist/enabled']")
+        switch = page.locator("[data-dialog=approving]")
         assert switch.get_attribute("aria-disabled") == "true"
         assert "lock you out" in str(switch.get_attribute("title"))
         page.fill("[name=ipaddr]", "127.0.0.0/8 192.0.2.7")
         page.click("button:text('Approve')")
         page.wait_for_selector("li :text('yours')")
         page.keyboard.press("e")
+        page.wait_for_selector("#approving[open] [data-save]:enabled")
+        page.keyboard.press("Control+Enter")
         page.wait_for_selector("main :text('only these addresses')")
         own = page.get_by_label("Remove 127.0.0.0/8")
         assert own.get_attribute("aria-disabled") == "true"
         page.get_by_label("Remove 192.0.2.7").click()
+        page.wait_for_selector("#unapprove[open] [data-save]:enabled")
+        page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo :text('Removed')")
         assert page.get_by_label("Remove 192.0.2.7").count() == 0
         page.keyboard.press("e")

@@ -66,10 +66,17 @@ OTHER_RIGHTS: Final[dict[str, Right]] = {
             *("/ui/sigma/coverage", "/ui/sigma/{rule_id}", "/ui/sigma/{rule_id}/versions"),
             *("/ui/feeds", "/ui/feeds/{feed_id}", "/ui/bans/{md5}", "/ui/filters/{filter_id}"),
             *("/ui/filters", "/ui/jobs", "/ui/jobs/{job_id}", "/ui/reports"),
+            "/ui/_/bans/reach",
         ),
         Right.VIEW,
     ),
-    **dict.fromkeys(("/ui/data", "/ui/access", "/ui/audit", "/ui/settings"), Right.ADMINISTER),
+    **dict.fromkeys(
+        (
+            *("/ui/data", "/ui/access", "/ui/audit", "/ui/settings"),
+            *("/ui/_/data/partitions/{name}/deletion", "/ui/_/settings/approved/{without}"),
+        ),
+        Right.ADMINISTER,
+    ),
 }
 """Pages that need another right than to be a user; what users see on them is their scope."""
 

@@ -30,6 +30,9 @@ TOKEN_LIFETIME_US = 365 * 24 * 3600 * 1_000_000
 SCOPES_CACHED_MAX = 64
 """Sets of groups whose sensors are cached."""
 
+APPROVING_SEEN_US = 30 * 24 * 3600 * 1_000_000
+"""A token that was not used for so long is not among those that approving would lock out."""
+
 TOKEN_USE_NOTED_US = 60 * 1_000_000
 """How coarse `last_used_us` of a token is: a write a minute and token at most."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from vedette.model.group import LATEST, MANUAL
 from vedette.respond import bans
+from vedette.respond.isolation_reach import allowed
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.policy.bans import Reporter
@@ -35,12 +36,10 @@ def note_blocks(
 
 
 def isolation_allow(database: Database, sensor: WantedState, always: Sequence[str]) -> list[str]:
-    """What an isolated sensor may still reach, apart from the server: `address` or `address:port`,
-    from the server's settings and the sensor's group."""
+    """What an isolated sensor may still reach (`isolation_reach.allowed`)."""
     if not sensor.isolate:
         return list(always)
-    exclusions = groups.get(database, sensor.group_id).options.isolation_exclusions
-    return [*always, *(one.ip_address for one in exclusions if one.enabled)]
+    return allowed(always, groups.get(database, sensor.group_id).options.isolation_exclusions)
 
 
 def update_order(database: Database, sensor: WantedState) -> Body | None:

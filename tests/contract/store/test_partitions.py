@@ -7,6 +7,7 @@ from vedette.api.schemas.partition import partition_body
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import (
     delete,
     free_disk_bytes,
@@ -23,6 +24,7 @@ from vedette.store.read.recovery import known_processes
 from vedette.store.read.segment_search import count_segments
 from vedette.store.schema.tables import PARTITIONED
 from vedette.store.sql.scope_filter import ALL
+from vedette.store.write.alerts import write_alerts
 
 OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
 OLD_NAME = "events_2023_11_14_222000"
@@ -157,3 +159,54 @@ def broken_after(
 
 def test_the_disk_says_how_much_is_free(engine: ClickHouseEngine) -> None:
     assert free_disk_bytes(engine) > 1_000_000
+
+
+def test_a_deletion_takes_away_what_its_content_says(contract_engine: ClickHouseEngine) -> None:
+    open_partition(contract_engine, OLD)
+    store(
+        contract_engine,
+        partial(1, file("c:\\a"), file("c:\\b"), partition_ms=OLD),
+        partial(1, file("c:\\c"), partition_ms=OLD),  # of the same window: the same segment
+        partial(2, partition_ms=OLD),
+        partial(3, partition_ms=OLD, sensor_id=2),
+    )
+    open_partition(contract_engine, NEW)
+    store(contract_engine, partial(2, partition_ms=NEW, window_ms=NEW))
+    processes = (process_id(1), process_id(2), process_id(3, 2))
+    write_alerts(
+        contract_engine,
+        [
+            {
+                "id": f"alert {number}",
+                "version": number,
+                "sensor_id": 2 if number == 2 else 1,
+                "process_id": process,
+                "created_time": NEW * 1_000,
+                "status": "Resolved" if number == 2 else "Unresolved",
+            }
+            for number, process in enumerate(processes)
+        ],
+    )
+    told = content(contract_engine, OLD_NAME)
+    assert (told.segments, told.events, told.processes, told.hosts) == (3, 3, 3, 2)
+    assert [(one.day, one.segments, one.events) for one in told.days] == [("2023-11-14", 3, 3)]
+    assert (told.alerts, told.open_alerts) == (2, 1)  # not the second: its process goes on
+    before = seen(contract_engine)
+    delete(contract_engine, OLD_NAME)
+    assert before - seen(contract_engine) == told.segments
+
+
+def test_of_an_unmounted_partition_nothing_is_told_but_its_size(engine: ClickHouseEngine) -> None:
+    two_partitions(engine)
+    unmount(engine, OLD_NAME)
+    told = content(engine, OLD_NAME)
+    assert (told.segments, told.alerts, told.days) == (None, None, ())
+    assert told.partition.byte_count > 0
+
+
+def test_the_hot_partition_has_no_deletion_to_tell_of(engine: ClickHouseEngine) -> None:
+    two_partitions(engine)
+    with pytest.raises(ConflictError):
+        content(engine, "writer")
+    with pytest.raises(NotFoundError):
+        content(engine, "no_such")

@@ -246,7 +246,9 @@ def _known(services: Services, credential: Credential, address: str) -> Principa
     guessed."""
     match credential.kind:
         case "token":
-            principal = services.tokens.authenticate(credential.secret, credential.token_id)
+            principal = services.tokens.authenticate(
+                credential.secret, credential.token_id, address
+            )
         case "app":
             return services.access_tokens.with_secret(
                 credential.token_id or "", credential.secret, address

@@ -199,16 +199,19 @@ _ACCOUNTS: Final = tuple(
     )
 )
 
-_APPROVED: Final = tuple(
-    (method, base + path, Right.ADMINISTER)
-    for base in ("/approvedlist", "/api/v1/approvedlist", "/api/v1/whitelist")
-    for method, path in (
-        ("GET", "/entries"),
-        ("POST", "/entries"),
-        ("DELETE", "/entries/{entry_id}"),
-        ("GET", "/enabled"),
-        ("PATCH", "/enabled"),
-    )
+_APPROVED: Final = (
+    *(
+        (method, base + path, Right.ADMINISTER)
+        for base in ("/approvedlist", "/api/v1/approvedlist", "/api/v1/whitelist")
+        for method, path in (
+            ("GET", "/entries"),
+            ("POST", "/entries"),
+            ("DELETE", "/entries/{entry_id}"),
+            ("GET", "/enabled"),
+            ("PATCH", "/enabled"),
+        )
+    ),
+    ("GET", "/api/v1/approvedlist/locked_out", Right.ADMINISTER),
 )
 
 _ALERTS: Final = (

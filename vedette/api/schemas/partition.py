@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from vedette.store.partitions.content import Content
 from vedette.store.partitions.partition import Partition
 
 
@@ -23,6 +24,23 @@ def partition_body(partition: Partition) -> dict[str, Any]:
         rows = {"deletedDocs": 0, "maxDoc": partition.row_count, "numDocs": partition.row_count}
         info |= rows
     return {"name": partition.name, "status": partition.state, "info": info}
+
+
+def content_body(found: Content) -> dict[str, Any]:
+    """What a deletion would take away; the counts of an unmounted partition are null."""
+    return {
+        "dry_run": True,
+        **partition_body(found.partition),
+        "segments": found.segments,
+        "events": found.events,
+        "processes": found.processes,
+        "hosts": found.hosts,
+        "alerts": found.alerts,
+        "open_alerts": found.open_alerts,
+        "days": [
+            {"day": one.day, "segments": one.segments, "events": one.events} for one in found.days
+        ],
+    }
 
 
 def _iso(time_ms: int) -> str:

@@ -12,10 +12,11 @@ from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.client_address import client_address
 from vedette.api.http.pages import PAGE_TAG
-from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.parameters import ID_MAX, bounded_number, whole_number
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.model.principal import ROLE_NAMES, Principal
+from vedette.respond.approved_reach import ApprovingReach, approving_reach
 from vedette.settings import catalogue, shown
 from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
 from vedette.state.accounts import license as licenses
@@ -104,6 +105,19 @@ async def settings(request: Request, here: Here) -> Response:
         request, "screens/settings.html", address=address,
         shown=_shown(here), **await to_thread.run_sync(work),
     )  # fmt: skip
+
+
+@router.get("/ui/_/settings/approved/{without}", summary="Whom approving would lock out")
+async def approving(without: str, request: Request, here: Here) -> Response:
+    """Read before it is switched on (`without` 0), or an entry removed while it is on."""
+    number = bounded_number("without", without, most=ID_MAX)
+    address = client_address(request, here.settings.trusted_proxies)
+
+    def work() -> ApprovingReach:
+        return approving_reach(here.database, address, number, here.clock.now_us())
+
+    reach = await to_thread.run_sync(work)
+    return render(request, "fragments/approving.html", reach=reach, address=address)
 
 
 @router.get("/ui/me", summary="One's preferences")

@@ -1,5 +1,6 @@
 """Banned programs: what is banned, why, until when, what it blocked, and what one ban hits."""
 
+import re
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -10,6 +11,7 @@ from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.policy.bans import checked_md5
 from vedette.api.routes.search.run import run_lookup
+from vedette.api.schemas.ban import wanted_hashes
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError
@@ -37,6 +39,29 @@ async def banned(request: Request, here: Here, scope: Within) -> Response:
 
     found = await to_thread.run_sync(work)
     return render(request, "screens/bans.html", q=text, bans=found, scope=scope)
+
+
+@router.get("/ui/_/bans/reach", summary="Where programs run that are to be banned")
+async def reach(request: Request, here: Here, scope: Within) -> Response:
+    """Of the hashes in `md5hashes`, in the order that they are given in."""
+    given = re.split(r"[\s,;]+", request.query_params.get("md5hashes", "").strip())
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        banned = {one.md5 for one in bans.all_bans(here.database) if one.enabled}
+        now_us = here.clock.now_us()
+        wanted = [checked_md5(one) for one in wanted_hashes({"md5hashes": given})]
+        return {
+            "programs": [ban_reach(engine, md5, scope, now_us) for md5 in wanted],
+            "banned": banned,
+        }
+
+    found: dict[str, Any] = {"programs": [], "problem": "", "banned": ()}
+    if given != [""]:
+        try:
+            found |= await run_lookup(request, here, work)
+        except BadRequestError as error:
+            found["problem"] = str(error)
+    return render(request, "fragments/ban_reach.html", **found)
 
 
 @router.get("/ui/bans/{md5}", summary="A ban")

@@ -8,11 +8,13 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.search.run import run_search
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.doctor.examine import Examined, Intake, examine
 from vedette.doctor.finding import SEVERITIES
 from vedette.state.jobs import outbox
+from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import list_partitions
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -30,6 +32,13 @@ async def data(request: Request, here: Here) -> Response:
     work = {"partitions": _partitions, "checks": _checks, "messages": _messages}[tab]
     values = await to_thread.run_sync(work, here)
     return render(request, "screens/data.html", tab=tab, tabs=TABS, **values)
+
+
+@router.get("/ui/_/data/partitions/{name}/deletion", summary="What deleting a partition takes")
+async def deletion(name: str, request: Request, here: Here) -> Response:
+    """Read before it is deleted, which then asks for the partition's name."""
+    found = await run_search(request, here, lambda engine: content(engine, name))
+    return render(request, "fragments/partition_deletion.html", found=found)
 
 
 def _partitions(here: Services) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.principal import Role
 from vedette.model.scope import Scope
+from vedette.respond.isolation_reach import isolation_reach
 from vedette.search.alerts import alert_search
 from vedette.search.alerts.host_risk import host_risk
 from vedette.search.bounded_engine import BoundedEngine
@@ -143,6 +144,19 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         why=_why_no_orders(row, can_act=can_act),
         **found,
     )
+
+
+@router.get("/ui/_/sensors/{sensor_id}/isolation", summary="What isolating a host would do")
+async def isolation(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """Read before it is ordered; what stays reachable is what the host's next check-in is told."""
+
+    def work() -> dict[str, Any]:
+        row = _row(here, scope, sensor_id)
+        always, now_us = here.settings.isolation_allow, here.clock.now_us()
+        reach = isolation_reach(here.database, [row], always, now_us)
+        return {"sensor": row, "reach": reach, "allowed": reach.allowed[row.group_name]}
+
+    return render(request, "fragments/sensors/isolation.html", **await to_thread.run_sync(work))
 
 
 def why_not_isolated(request: Request, here: Services, scope: Scope, sensor_id: int) -> str:

@@ -48,6 +48,7 @@ async function inSteps(body, dryRun) {
     const found = await call("PUT", "/api/v1/sensor", { ...body, ids: pending.ids.slice(at, at + STEP), dry_run: dryRun });
     sum.sensors += found.sensors;
     sum.refused.push(...found.refused);
+    if (found.isolation) sum.isolation = { online: found.isolation.online + (sum.isolation?.online ?? 0), isolated: found.isolation.isolated + (sum.isolation?.isolated ?? 0), allowed: { ...sum.isolation?.allowed, ...found.isolation.allowed } };
     for (const part of ["groups", "host_types"]) for (const [name, count] of Object.entries(found[part])) sum[part][name] = (sum[part][name] ?? 0) + count;
   }
   return sum;
@@ -90,8 +91,16 @@ function consequences(found) {
   const grave = (types.server ?? 0) + (types.domain_controller ?? 0);
   return [
     make("p", {}, _("In "), untrusted(list(found.groups) || _("no group")), grave ? make("b", { class: "warn-text" }, _` · ${number(grave)} of them servers or domain controllers`) : ""),
+    ...reached(found),
     found.refused.length ? make("details", {}, make("summary", {}, _`${hosts(found.refused.length)} will not be changed`), make("ul", { class: "plain" }, ...found.refused.slice(0, 50).map((one) => make("li", {}, untrusted(one.message))))) : "",
   ];
+}
+
+// Whom isolating reaches at once, and what its hosts may still speak to.
+function reached({ isolation, sensors }) {
+  if (!isolation) return [];
+  const { online, isolated, allowed } = isolation;
+  return [make("p", {}, _`${number(online)} follow at their next check-in, ${number(sensors - online)} are offline and follow when they come back; ${number(isolated)} are isolated already.`), ...Object.entries(allowed).map(([group, addresses]) => make("p", {}, _("Stays reachable in "), untrusted(group), _(": this server"), ...addresses.flatMap((one) => [", ", untrusted(one)])))];
 }
 
 async function submit() {

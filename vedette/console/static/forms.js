@@ -2,7 +2,6 @@
 // the form, says data-done, offers data-undo-call, and reads the page anew.
 
 import { attempt, call, done } from "./api.js";
-import "./contain.js";
 import { make, number } from "./dom.js";
 import { untrusted } from "./untrusted.js";
 
@@ -41,15 +40,13 @@ export function bodyOf(form) {
   return form.hasAttribute("data-list") ? [body] : body;
 }
 
-function target(element) {
-  const [method, path] = element.dataset.call.split(" ");
-  const values = element.dataset.path ? JSON.parse(element.dataset.path) : [];
-  return [method, values.reduce((text, value) => text.replace("{}", encodeURIComponent(value)), path)];
-}
+// A path with the values of an element in it.
+const filled = (path, { dataset }) =>
+  JSON.parse(dataset.path ?? "[]").reduce((text, value) => text.replace("{}", encodeURIComponent(value)), path);
 
 export async function send(element, body) {
-  const [method, path] = target(element);
-  const found = await call(method, path, method === "DELETE" ? undefined : body);
+  const [method, path] = element.dataset.call.split(" ");
+  const found = await call(method, filled(path, element), method === "DELETE" ? undefined : body);
   const { undoCall, undoBody } = element.dataset;
   const back = undoCall
     ? async () => {
@@ -120,6 +117,30 @@ async function tried(form) {
 }
 
 document.addEventListener("input", ({ target: { form } }) => form?.dataset.try && delete form.dataset.ready);
+
+// What follows from a change is read before it can be sent: data-asks says where, of a form's path
+// and fields. Nothing is sent until the answer, which says data-known, is there.
+const asking = (form) => form?.querySelector("[data-asks]");
+const ready = (place) => (place.closest("form").querySelector("[data-save]").disabled = !place.querySelector("[data-known]"));
+let waiting = 0;
+
+function ask(form) {
+  const place = asking(form);
+  if (!place) return;
+  place.replaceChildren(_("Reading …"));
+  ready(place);
+  htmx.ajax("GET", `${filled(place.dataset.asks, form)}?${new URLSearchParams([...form.querySelectorAll("[data-asked]")].map((one) => [one.name, one.value]))}`, { source: place, target: place, swap: "innerHTML" });
+}
+
+document.addEventListener("opened", ({ target }) => ask(target.querySelector("form")));
+document.addEventListener("content", () => document.querySelectorAll("[data-asks]").forEach(ready));
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches("[data-asked]")) return;
+  clearTimeout(waiting);
+  asking(target.form).replaceChildren();
+  ready(asking(target.form));
+  waiting = setTimeout(() => ask(target.form), 300);
+});
 
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-call]");

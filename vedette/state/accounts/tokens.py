@@ -77,6 +77,8 @@ class Token:
     revoked_us: int
     last_used_us: int
     is_read_only: bool
+    last_address: str
+    """That it was last used from, as coarse as `last_used_us`; "" where that is not known."""
 
     def is_good(self, now_us: int) -> bool:
         return not self.revoked_us and (not self.expires_us or now_us < self.expires_us)
@@ -208,14 +210,17 @@ class Tokens:
         self._database = database
         self._clock = clock
         self._found: OrderedDict[bytes, _Found] = OrderedDict()
-        self._used: dict[str, int] = {}
+        self._used: dict[str, tuple[int, str]] = {}
         self._lock = Lock()
 
-    def authenticate(self, secret: str, token_id: str | None = None) -> Principal | None:
+    def authenticate(
+        self, secret: str, token_id: str | None = None, address: str = ""
+    ) -> Principal | None:
         """The principal of a secret; None for one that is unknown, revoked or expired, that
-        belongs to a disabled user, or that does not match the `token_id` sent with it."""
+        belongs to a disabled user, or that does not match the `token_id` sent with it. `address`
+        is noted as that of its last use."""
         digest, now_us = _digest(secret), self._clock.now_us()
-        found = self._fresh(digest, now_us) or self._read(digest, now_us)
+        found = self._fresh(digest, now_us) or self._read(digest, now_us, address)
         return _good(found, token_id, now_us)
 
     def cached(self, secret: str, token_id: str | None = None) -> Principal | None:
@@ -256,14 +261,16 @@ class Tokens:
         if not used:
             return
         with self._database.writing() as connection:
-            for token_id, used_us in used.items():
+            for token_id, (used_us, address) in used.items():
                 connection.execute(
                     update(TOKEN)
                     .where(TOKEN.c.id == token_id, TOKEN.c.last_used_us < used_us)
-                    .values(last_used_us=used_us)
+                    .values(
+                        {"last_used_us": used_us} | ({"last_address": address} if address else {})
+                    )
                 )
 
-    def _read(self, digest: bytes, now_us: int) -> _Found:
+    def _read(self, digest: bytes, now_us: int, address: str) -> _Found:
         with self._database.reading() as connection:
             row = _lookup(connection, TOKEN.c.secret_sha256 == digest)
             is_good = row is not None and not _is_idle(row, now_us)
@@ -274,9 +281,15 @@ class Tokens:
             self._found.move_to_end(digest)
             if len(self._found) > limits.TOKENS_CACHED_MAX:
                 self._found.popitem(last=False)
-            if row is not None and principal and now_us - row["last_used_us"] >= TOKEN_USE_NOTED_US:
-                self._used[row["id"]] = now_us
+            if row is not None and principal and _is_news(row, now_us, address):
+                self._used[row["id"]] = now_us, address
         return found
+
+
+def _is_news(row: Any, now_us: int, address: str) -> bool:
+    """Whether a use of a token is to be noted."""
+    is_due: bool = now_us - row["last_used_us"] >= TOKEN_USE_NOTED_US
+    return is_due or bool(address and not row["last_address"])
 
 
 def _good(found: _Found, token_id: str | None, now_us: int) -> Principal | None:
@@ -337,6 +350,7 @@ def _token(row: Any) -> Token:
         revoked_us=row["revoked_us"],
         last_used_us=row["last_used_us"],
         is_read_only=row["read_only"],
+        last_address=row["last_address"],
     )
 
 

@@ -120,6 +120,7 @@ TOKEN = Table(
     _number("expires_us"),  # 0: never
     _number("revoked_us"),  # 0: not revoked
     _number("last_used_us"),  # coarse
+    _text("last_address"),  # of that use
     Column("read_only", Boolean, nullable=False, server_default=false()),
     _number("identity_id"),  # that a session was begun with, 0: a password
     info=audited(

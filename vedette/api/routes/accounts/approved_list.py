@@ -9,9 +9,11 @@ from vedette import limits
 from vedette.api.http.client_address import client_address
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
-from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.schemas.parameters import ID_MAX, bounded_number, described
+from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.respond.approved_reach import approving_reach
 from vedette.state.policy import approved_addresses
 
 router = APIRouter(tags=["approved list"])
@@ -72,6 +74,38 @@ def remove(entry_id: str, request: Request, here: Here) -> Response:
 @router.get(f"{_LIST}/enabled", summary="Whether only approved addresses may call")
 def state(here: Here) -> Response:
     return json_answer({"state": approved_addresses.is_enabled(here.database)})
+
+
+@router.get(
+    f"{_LIST}/locked_out",
+    summary="Who could not call any more",
+    openapi_extra=described(("without", "id of an entry that is to be removed")),
+)
+def locked_out(request: Request, here: Here) -> Response:
+    """Whom approving with the list as it is would lock out, or with it but for the entry
+    `without`: the sessions and tokens that are good, were used within 30 days and last from
+    another address, the latest first, and whether the caller's own address is approved. Sensors
+    and senders of telemetry call from anywhere."""
+    given = request.query_params.get("without", "")
+    number = bounded_number("without", given, least=1, most=ID_MAX) if given else 0
+    address = client_address(request, here.settings.trusted_proxies)
+    reach = approving_reach(here.database, address, number, here.clock.now_us())
+    return json_answer(
+        {
+            "caller": {"address": address, "approved": reach.lets_caller_in},
+            "locked_out": [
+                {
+                    "id": one.id,
+                    "kind": one.kind,
+                    "name": one.name,
+                    "holder": one.holder,
+                    "last_address": one.last_address,
+                    "last_used": instant(one.last_used_us),
+                }
+                for one in reach.locked_out
+            ],
+        }
+    )
 
 
 @router.patch(f"{_SHORT}/enabled", summary="Switch approving on or off")

@@ -182,6 +182,7 @@ def _body(session: Token, caller: Principal, now_us: int) -> dict[str, Any]:
         "client": session.name,
         "created": instant(session.created_us),
         "last_used": known_instant(session.last_used_us),
+        "last_address": session.last_address,
         "expires": instant(session.expires_us),
         "is_good": session.is_good(now_us),
         "is_current": session.id == caller.token_id,

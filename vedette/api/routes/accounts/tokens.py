@@ -121,5 +121,6 @@ def _body(token: Token, now_us: int) -> dict[str, Any]:
         "expires": known_instant(token.expires_us),
         "revoked": known_instant(token.revoked_us),
         "last_used": known_instant(token.last_used_us),
+        "last_address": token.last_address,
         "is_good": token.is_good(now_us),
     }

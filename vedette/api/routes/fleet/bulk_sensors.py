@@ -2,6 +2,7 @@
 cannot be changed is named with its reason while the others are."""
 
 from collections import Counter
+from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends
@@ -18,6 +19,7 @@ from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ConflictError, ForbiddenError, NotFoundError
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
+from vedette.respond.isolation_reach import isolation_reach
 from vedette.state.sensors import sensor_changes, sensor_list
 from vedette.state.sensors.sensor_row import SensorRow
 
@@ -34,7 +36,8 @@ _REFUSALS: Final = (BadRequestError, ConflictError, ForbiddenError, NotFoundErro
 @router.put("/api/v1/sensor", summary="Change many sensors at once")
 def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Response:
     """Takes `ids`, and what one sensor takes: orders, `group_id`, `notes`. With `dry_run` nothing
-    changes: the answer counts what would, by group and by type of host, and names the `refused`."""
+    changes: the answer counts what would, by group and by type of host, and names the `refused`;
+    of an isolation it says in `isolation` whom it reaches at once and what stays reachable."""
     ids, changes = _ids(body.get("ids")), _changes(body)
     found = sensor_list.some(here.database, scope, ids)
     refused: list[dict[str, Any]] = []
@@ -55,16 +58,18 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
         except _REFUSALS as error:
             name = row.hostname if row else ""
             refused.append({"id": number, "hostname": name, "message": str(error)})
-    return json_answer(
-        {
-            "result": "success",
-            "dry_run": body.get("dry_run") is True,
-            "sensors": len(taken),
-            "groups": dict(Counter(one.group_name for one in taken)),
-            "host_types": dict(Counter(one.host_type or "unknown" for one in taken)),
-            "refused": refused,
-        }
-    )
+    told: dict[str, Any] = {
+        "result": "success",
+        "dry_run": body.get("dry_run") is True,
+        "sensors": len(taken),
+        "groups": dict(Counter(one.group_name for one in taken)),
+        "host_types": dict(Counter(one.host_type or "unknown" for one in taken)),
+        "refused": refused,
+    }
+    if told["dry_run"] and changes.get("network_isolation_enabled") is True:
+        always, now_us = here.settings.isolation_allow, here.clock.now_us()
+        told["isolation"] = asdict(isolation_reach(here.database, taken, always, now_us))
+    return json_answer(told)
 
 
 def _ids(given: object) -> list[int]:

@@ -2,12 +2,16 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.partition import partition_body
+from vedette.api.routes.search.run import run_search
+from vedette.api.schemas.parameters import described, flag
+from vedette.api.schemas.partition import content_body, partition_body
 from vedette.api.services import Services, services
+from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import list_partitions
 
 router = APIRouter(tags=["partitions"])
@@ -42,10 +46,18 @@ def unmount(partition_name: str, here: Here) -> Response:
     return _done(f"{partition_name} is unmounted")
 
 
-@router.delete("/api/v1/storage/events/{partition_name}", summary="Delete one for good")
-def delete(partition_name: str, here: Here) -> Response:
-    """Deleting the hot partition is an error: 409."""
-    here.partitions.delete(partition_name)
+@router.delete(
+    "/api/v1/storage/events/{partition_name}",
+    summary="Delete one for good",
+    openapi_extra=described(("dry_run", "true: delete nothing, say what would be taken away")),
+)
+async def delete(partition_name: str, request: Request, here: Here) -> Response:
+    """Deleting the hot partition is an error: 409. With `dry_run` the answer counts what would go:
+    segments, events, processes, hosts, and the alerts whose process is stored nowhere else."""
+    if flag(request.query_params, "dry_run"):
+        found = await run_search(request, here, lambda engine: content(engine, partition_name))
+        return json_answer(content_body(found))
+    await to_thread.run_sync(here.partitions.delete, partition_name)
     return _done(f"{partition_name} is deleted")
 
 

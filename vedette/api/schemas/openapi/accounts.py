@@ -32,7 +32,7 @@ _TEAM: Final[dict[str, Schema]] = {
     ),
 }
 _TOKEN: Final[dict[str, Schema]] = {
-    **alike(("id", "name", "holder"), TEXT),
+    **alike(("id", "name", "holder", "last_address"), TEXT),
     "kind": {"enum": ["api", "ingest"]},
     "scope": {"enum": ["full", "read", "ingest"]},
     "created": TIME,
@@ -72,6 +72,19 @@ ACCOUNTS: Final[dict[str, Schema]] = {
     "ApprovedAddress": record({"id": INTEGER, "ipaddr": TEXT}),
     "ApprovedIds": record({"id": {"oneOf": [INTEGER, listing(INTEGER)]}}),
     "ApprovingState": record({"state": FLAG}),
+    "LockedOut": record(
+        {
+            "caller": record({"address": TEXT, "approved": FLAG}),
+            "locked_out": listing(
+                record(
+                    {
+                        **alike(("id", "kind", "name", "holder", "last_address"), TEXT),
+                        "last_used": TIME,
+                    }
+                )
+            ),
+        }
+    ),
     "AuditEntry": record(
         {
             "number": INTEGER,
@@ -110,7 +123,7 @@ ACCOUNTS: Final[dict[str, Schema]] = {
     ),
     "ListedSession": record(
         {
-            **alike(("id", "client"), TEXT),
+            **alike(("id", "client", "last_address"), TEXT),
             **alike(("created", "expires"), TIME),
             "last_used": nullable(TIME),
             **alike(("is_good", "is_current"), FLAG),

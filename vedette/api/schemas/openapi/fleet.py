@@ -109,7 +109,14 @@ FLEET: Final[dict[str, Schema]] = {
             "refused": listing(
                 record({"id": INTEGER, **alike(("hostname", "message"), TEXT)}),
             ),
-        }
+            "isolation": record(
+                {
+                    **alike(("online", "isolated"), INTEGER),
+                    "allowed": mapping(listing(TEXT)),
+                }
+            ),
+        },
+        ("isolation",),
     ),
     "SensorQueue": record(
         _OF_SENSOR

@@ -67,6 +67,21 @@ _TRIAL: Final[dict[str, Schema]] = {
     **alike(("estimated", "partial"), FLAG),
 }
 _ROWS_WHEN_MOUNTED: Final = alike(("deletedDocs", "maxDoc", "numDocs"), INTEGER)
+_PARTITION: Final[dict[str, Schema]] = {
+    "name": TEXT,
+    "status": {"enum": ["hot", "warm", "cold"]},
+    "info": record(
+        {
+            **alike(("sizeInBytes", "partitionId", "segmentCount"), INTEGER),
+            "startDate": TIME,
+            "endDate": nullable(TIME),
+            **alike(("userMounted", "isLegacy"), FLAG),
+            **alike(("dir", "schema"), TEXT),
+            **_ROWS_WHEN_MOUNTED,
+        },
+        _ROWS_WHEN_MOUNTED,
+    ),
+}
 
 _RULE: Final[dict[str, Schema]] = {
     **alike(("id", "kind", "title", "level", "status", "version", "origin"), TEXT),
@@ -208,24 +223,18 @@ POLICY: Final[dict[str, Schema]] = {
     ),
     "NewIngressFilters": {"oneOf": [reference("FilterIds"), reference("FilterTrial")]},
     "Partitions": mapping(reference("Partition")),
-    "Partition": record(
+    "Partition": record(_PARTITION),
+    "PartitionChange": record({"results": TEXT}),
+    "PartitionContent": record(
         {
-            "name": TEXT,
-            "status": {"enum": ["hot", "warm", "cold"]},
-            "info": record(
-                {
-                    **alike(("sizeInBytes", "partitionId", "segmentCount"), INTEGER),
-                    "startDate": TIME,
-                    "endDate": nullable(TIME),
-                    **alike(("userMounted", "isLegacy"), FLAG),
-                    **alike(("dir", "schema"), TEXT),
-                    **_ROWS_WHEN_MOUNTED,
-                },
-                _ROWS_WHEN_MOUNTED,
-            ),
+            "dry_run": {"const": True},
+            **_PARTITION,
+            **alike(("segments", "events", "processes", "hosts"), nullable(INTEGER)),
+            **alike(("alerts", "open_alerts"), nullable(INTEGER)),
+            "days": listing(record({"day": TEXT, **alike(("segments", "events"), INTEGER)})),
         }
     ),
-    "PartitionChange": record({"results": TEXT}),
+    "PartitionDeletion": {"oneOf": [reference("PartitionChange"), reference("PartitionContent")]},
     "ServerInfo": record(
         {
             **alike(("version", "version_release"), TEXT),
