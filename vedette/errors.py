@@ -8,6 +8,7 @@
     │   ├── ForbiddenError     403
     │   ├── NotFoundError      404
     │   ├── ConflictError      409
+    │   │   └── StaleError     409 changed_meanwhile, with what is now
     │   └── TooLargeError      413
     ├── BusyError              429: the queue is full, send again later
     ├── UnavailableError       503: the store or the disk refuses, send again later
@@ -15,6 +16,9 @@
 
 The HTTP layer maps them in one table (`api/http/error_responses.py`). Anything else is a bug: 500.
 """
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class VedetteError(Exception):
@@ -72,6 +76,17 @@ class ConflictError(CallerError):
     """The thing exists already, or its state forbids the change."""
 
     reason = "conflict"
+
+
+class StaleError(ConflictError):
+    """Somebody else has changed a record since the caller read it; `changed` is what is now, by
+    member."""
+
+    reason = "changed_meanwhile"
+
+    def __init__(self, message: str, changed: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.changed = changed
 
 
 class TooLargeError(CallerError):

@@ -49,7 +49,8 @@ def test_only_what_was_changed_is_sent_and_a_refusal_keeps_the_fields(
         assert page.input_value("[name=isolation_exclusions]").endswith("# 10.0.0.6 old <b>")
     after = options()
     changed = {name: after[name] for name in after if after[name] != before[name]}
-    assert set(sent[-1]) == set(changed) - {"alert_criticality"}
+    was = sent[-1].pop("was")
+    assert set(was) == set(sent[-1]) == set(changed) - {"alert_criticality"}
     assert changed["alert_criticality"] == 5
     assert changed["secret_patterns"] == ["key=\\w+"]
     assert changed["event_exclusions"] == [

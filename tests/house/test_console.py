@@ -114,4 +114,4 @@ def test_a_breach_would_be_found(rules: dict[str, str], text: str, tmp_path: Pat
 def test_comments_of_scripts_are_not_served() -> None:
     served = b"\n".join(static_files()[name] for name in ("keys.js", "tree.js"))
     assert b"// a tree of at most" not in served
-    assert b'"< >", "Previous, next page"' in served
+    assert b'"< >","Previous, next page"' in served  # what is quoted is as it was

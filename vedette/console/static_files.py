@@ -34,7 +34,8 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
 
 
 _COMMENT: Final = re.compile(rb""" // [^"'`]*$""")
-_LITERAL: Final = re.compile(rb"""["'`/]""")
+_LITERAL: Final = re.compile(rb"""['`/]""")
+_QUOTED: Final = re.compile(rb"""("(?:[^"\\]|\\.)*")""")
 _BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|]) ?")
 
 
@@ -90,9 +91,10 @@ def _collect(folder: Traversable, prefix: str, language: str, found: dict[str, b
 
 
 def _without_layout(script: bytes) -> bytes:
-    """A script without indentation, comments, and spaces beside marks on lines without a literal:
-    an eighth of its bytes. Lines keep their numbers. No literal of ours spans lines, which a test
-    holds: so what follows ` // ` without a quote after it is a comment."""
+    """A script without indentation, comments, and spaces beside marks, but within "quotes" and on
+    lines with any other literal: a sixth of its bytes. Lines keep their numbers. No literal of
+    ours spans lines, which a test holds: so what follows ` // ` without a quote after it is a
+    comment."""
     return b"\n".join(_line(line.strip()) for line in script.split(b"\n"))
 
 
@@ -100,4 +102,8 @@ def _line(line: bytes) -> bytes:
     if line.startswith(b"//"):
         return b""
     line = _COMMENT.sub(b"", line)
-    return line if _LITERAL.search(line) else _BESIDE_MARKS.sub(rb"\1", line)
+    if _LITERAL.search(line):
+        return line
+    parts = _QUOTED.split(line)  # what is quoted is every second one
+    parts[::2] = [_BESIDE_MARKS.sub(rb"\1", part) for part in parts[::2]]
+    return b"".join(parts)

@@ -28,6 +28,7 @@ from vedette.errors import (
     ForbiddenError,
     NotFoundError,
     QueryError,
+    StaleError,
     TooLargeError,
     UnauthorizedError,
     UnavailableError,
@@ -91,6 +92,8 @@ def error_body(error: VedetteError) -> dict[str, Any]:
     body: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if isinstance(error, QueryError):
         body |= {"start": error.start, "end": error.end}
+    if isinstance(error, StaleError):
+        body["changed"] = dict(error.changed)
     return body
 
 

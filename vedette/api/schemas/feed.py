@@ -32,7 +32,7 @@ READ_ONLY: Final = frozenset(
         "id", "manually_added", "format", "last_sync", "last_full_sync", "next_sync",
         "sync_requested", "last_error", "failures", "error_count", "errors", "report_count",
         "ioc_count", "reports_read", "reports_changed", "reports_deleted", "has_password",
-        "has_ssl_client_key", "result", "action_type", "last_sync_started",
+        "has_ssl_client_key", "result", "action_type", "last_sync_started", "was",
     )
 )  # fmt: skip
 """Members that clients send back with a record and that cannot be set."""

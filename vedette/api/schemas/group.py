@@ -31,7 +31,7 @@ ID_MAX: Final = (1 << 31) - 1
 
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _URL: Final = re.compile(r"https://[^\s/@?#]+(/[^\s?#]*)?")
-_READ_ONLY: Final = frozenset(("id", "number_of_hosts", "datasharing", "warnings"))
+_READ_ONLY: Final = frozenset(("id", "number_of_hosts", "datasharing", "warnings", "was"))
 _OWN: Final = ("name", "site_id", "sensorbackend_server", "suppress_children")
 """Members that are not options."""
 

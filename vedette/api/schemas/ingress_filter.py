@@ -32,6 +32,7 @@ _READ_ONLY: Final = frozenset(
         "create_user_id",
         "modify_user_id",
         "hit_rate",
+        "was",
     )
 )
 

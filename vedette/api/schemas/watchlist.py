@@ -28,7 +28,7 @@ READ_ONLY: Final = frozenset(
     (
         "alliance_id", "cost_ms", "date_added", "from_alliance", "history", "last_error",
         "last_execution_result", "last_execution_time_ms", "last_hit", "last_hit_count",
-        "past_pending", "result", "search_timestamp", "stopped", "total_hits", "total_tags",
+        "past_pending", "result", "search_timestamp", "stopped", "total_hits", "total_tags", "was",
     )
 )  # fmt: skip
 """Members that clients send back with a record and that cannot be set."""

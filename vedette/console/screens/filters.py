@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.schemas.ingress_filter import filter_body
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.errors import NotFoundError
@@ -57,6 +58,7 @@ async def one(filter_id: str, request: Request, here: Here, scope: Within) -> Re
         return {
             "filter": found,
             "kept": _kept(found),
+            "was": filter_body(found, 0.0),
             "rate": filters.hit_rates(here.database, here.clock.now_us()).get(found.id, 0.0),
             "groups": [names.get(one, str(one)) for one in found.group_ids if _sees(caller, one)],
             "sensors": sensor_list.some(here.database, scope, found.sensor_ids),

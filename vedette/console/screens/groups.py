@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.schemas.group import group_body
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
 from vedette.console.group_options import shown_options
@@ -53,6 +54,7 @@ async def one(
         found = groups.get(here.database, number)
         return {
             "group": found,
+            "was": group_body(found, 0, [], ""),
             "members": _members(here, scope, number),
             "sections": shown_options(found.options),
             "teams": _teams(here, number) if caller.is_global_admin else [],

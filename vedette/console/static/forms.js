@@ -37,6 +37,9 @@ export function bodyOf(form) {
       if (isChanged(field)) body[field.name] = READERS[type](field);
     } else if (type === "flag" || type === "rows" || field.value !== "") body[field.name] = READERS[type](field);
   }
+  // What the page came with of that: nobody else's change is undone unseen.
+  const was = Object.entries(JSON.parse(form.dataset.was ?? "{}")).filter(([name]) => name in body);
+  if (was.length) body.was = Object.fromEntries(was);
   return form.hasAttribute("data-list") ? [body] : body;
 }
 
@@ -46,7 +49,11 @@ const filled = (path, { dataset }) =>
 
 export async function send(element, body) {
   const [method, path] = element.dataset.call.split(" ");
-  const found = await call(method, filled(path, element), method === "DELETE" ? undefined : body);
+  const found = await call(method, filled(path, element), method === "DELETE" ? undefined : body).catch((error) => {
+    if (!error.body?.changed) throw error;
+    compare(element, body, error.body.changed);
+  });
+  if (!found) return undefined;
   const { undoCall, undoBody } = element.dataset;
   const back = undoCall
     ? async () => {
@@ -63,6 +70,28 @@ export async function send(element, body) {
     location.assign(element.dataset.then ?? location.href);
   }
   return found;
+}
+
+// Somebody else has changed the same meanwhile: theirs and mine beside each other.
+function compare(form, body, changed) {
+  const label = (name) => {
+    const found = form.elements.namedItem(name)?.labels?.[0];
+    return (found?.querySelector("span:not([class])") ?? [...(found?.childNodes ?? [])].find((one) => one.nodeType === 3 && one.data.trim()))?.textContent.trim() ?? name;
+  };
+  const shown = (value) => make("td", {}, untrusted([value].flat().map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join("\n")));
+  const again = () => send(form, { ...body, was: { ...body.was, ...changed } });
+  const choice = (text, act, look) => make("button", { type: "button", class: look, onclick: act }, text);
+  const dialog = make("dialog", { class: "wide-dialog", id: "stale", "aria-labelledby": "stale-title" }, make("form", { method: "dialog" },
+    make("h2", { id: "stale-title" }, _("Somebody else has changed it meanwhile")),
+    make("table", {},
+      make("thead", {}, make("tr", {}, make("td"), make("th", {}, _("Theirs")), make("th", {}, _("Mine")))),
+      make("tbody", {}, ...Object.entries(changed).map(([name, theirs]) => make("tr", {}, make("th", { scope: "row" }, label(name)), shown(theirs), shown(body[name]))))),
+    make("div", { class: "dialog-end" },
+      choice(_("Take theirs"), () => location.reload()),
+      choice(_("Keep mine"), () => (dialog.close(), attempt(again)), "primary"))));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 // A new secret is shown once, in a field, and never in the address.

@@ -7,7 +7,7 @@ The SHA-256 of a ban is that of a verified copy of the file (`respond/binary_cop
 that a sender claims: a false claim would let the banned file pass.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
@@ -137,11 +137,22 @@ def add(
 
 
 def change(
-    database: Database, md5: str, *, enabled: bool | None, text: str | None, by: Author, now_us: int
+    database: Database,
+    md5: str,
+    *,
+    enabled: bool | None,
+    text: str | None,
+    by: Author,
+    now_us: int,
+    check: Callable[[Ban], None] | None = None,
 ) -> Ban:
-    """Enable or disable a ban, or change its reason; None leaves as it is. Raises NotFoundError."""
+    """Enable or disable a ban, or change its reason; None leaves as it is. `check` refuses by
+    raising. Raises NotFoundError."""
     with database.writing() as connection:
+        connection.execute(select(BAN.c.md5).where(BAN.c.md5 == md5).with_for_update())
         known = _get(connection, md5)
+        if check is not None:
+            check(known)
         values: dict[str, object] = {}
         if text is not None and text != known.text:
             values["text"] = _checked(text)

@@ -148,12 +148,21 @@ def add(database: Database, members: Mapping[str, Any], sealing: Sealing, now_us
 
 
 def change(
-    database: Database, feed_id: int, members: Mapping[str, Any], sealing: Sealing, now_us: int
+    database: Database,
+    feed_id: int,
+    members: Mapping[str, Any],
+    sealing: Sealing,
+    now_us: int,
+    check: Callable[[Feed], None] | None = None,
 ) -> Feed:
     """Change columns of a feed and its secrets; what is not given stays, but the secrets where the
-    URL leads to another server. Raises NotFoundError and ConflictError."""
+    URL leads to another server. `check` refuses by raising. Raises NotFoundError and
+    ConflictError."""
     with database.writing() as connection:
+        connection.execute(select(FEED.c.id).where(FEED.c.id == feed_id).with_for_update())
         known = _get(connection, feed_id)
+        if check is not None:
+            check(known)
         row = {key: value for key, value in members.items() if key not in SECRETS}
         if row.get("name", known.name) != known.name:
             _check_name(connection, str(row["name"]), feed_id)

@@ -6,7 +6,7 @@ from the version they have.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -84,9 +84,14 @@ def add(database: Database, new: Sequence[IngressFilter], user_id: int, now_us: 
 
 
 def change(
-    database: Database, changes: Mapping[str, Mapping[str, Any]], user_id: int, now_us: int
+    database: Database,
+    changes: Mapping[str, Mapping[str, Any]],
+    user_id: int,
+    now_us: int,
+    checks: Mapping[str, Callable[[IngressFilter], None]] | None = None,
 ) -> list[IngressFilter]:
     """Changes filters by id, all of them or none; `changes` hold members of `IngressFilter`.
+    `checks`, by id, refuse by raising.
 
     Raises NotFoundError for one that there is not.
     """
@@ -95,6 +100,8 @@ def change(
         changed = []
         for filter_id, members in changes.items():
             known = _get(connection, filter_id)
+            if checks and filter_id in checks:
+                checks[filter_id](known)
             one = replace(known, **members, modify_us=now_us, modify_user_id=user_id)
             condition = INGRESS_FILTER.c.id == filter_id
             connection.execute(update(INGRESS_FILTER).where(condition).values(_row(one)))

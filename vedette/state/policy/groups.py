@@ -1,6 +1,6 @@
 """Sensor groups, the unit of access: a sensor is in one, a team has a role in some."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,8 +89,13 @@ def add(
     return Group(group_id, name, site_id, sensorbackend_server, options=options)
 
 
-def change(database: Database, group_id: int, changes: Changes) -> Group:
-    """Raises NotFoundError, and as `add` does."""
+def change(
+    database: Database,
+    group_id: int,
+    changes: Changes,
+    check: Callable[[Group], None] | None = None,
+) -> Group:
+    """Raises NotFoundError, and as `add` does; `check` refuses by raising."""
     values: dict[str, object] = {}
     if changes.name is not None:
         values["name"] = checked_name(changes.name)
@@ -106,6 +111,8 @@ def change(database: Database, group_id: int, changes: Changes) -> Group:
         before = connection.scalar(row)
         if before is None:
             raise NotFoundError(f"there is no sensor group {group_id}")
+        if check is not None:
+            check(_get(connection, group_id))
         if changes.site_id is not None:
             _check_site(connection, changes.site_id)
         if changes.name is not None:
@@ -132,7 +139,11 @@ def all_groups(database: Database) -> list[Group]:
 def get(database: Database, group_id: int) -> Group:
     """Raises NotFoundError."""
     with database.reading() as connection:
-        row = connection.execute(_QUERY.where(GROUP.c.id == group_id)).mappings().first()
+        return _get(connection, group_id)
+
+
+def _get(connection: Connection, group_id: int) -> Group:
+    row = connection.execute(_QUERY.where(GROUP.c.id == group_id)).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no sensor group {group_id}")
     return _group(row)

@@ -13,6 +13,7 @@ from sqlalchemy import (
     BindParameter,
     Connection,
     RowMapping,
+    Select,
     Text,
     bindparam,
     case,
@@ -126,15 +127,25 @@ def all_watchlists(connection: Connection) -> list[Watchlist]:
 
 def get(connection: Connection, watchlist_id: int) -> Watchlist:
     """The watchlist that has an id, or had it. Raises NotFoundError."""
-    row = (
-        connection.execute(
-            select(WATCHLIST)
-            .join(WATCHLIST_ID, WATCHLIST_ID.c.watchlist_key == WATCHLIST.c.key)
-            .where(WATCHLIST_ID.c.id == watchlist_id)
-        )
-        .mappings()
-        .first()
+    return _found(connection, _with_id(watchlist_id), watchlist_id)
+
+
+def held(connection: Connection, watchlist_id: int) -> Watchlist:
+    """The same, which nobody else can change until the transaction ends."""
+    query = _with_id(watchlist_id).with_for_update(of=WATCHLIST)
+    return _found(connection, query, watchlist_id)
+
+
+def _with_id(watchlist_id: int) -> Select[Any]:
+    return (
+        select(WATCHLIST)
+        .join(WATCHLIST_ID, WATCHLIST_ID.c.watchlist_key == WATCHLIST.c.key)
+        .where(WATCHLIST_ID.c.id == watchlist_id)
     )
+
+
+def _found(connection: Connection, query: Select[Any], watchlist_id: int) -> Watchlist:
+    row = connection.execute(query).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no watchlist {watchlist_id}")
     return _watchlist(row)

@@ -1,6 +1,7 @@
 """Sensor groups under their three names, and their subresources (docs/clients.md#aliases)."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -12,6 +13,7 @@ from vedette.api.http.responses import json_answer
 from vedette.api.http.server_url import server_url
 from vedette.api.schemas.group import group_body, group_changes, unused_options
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.schemas.stale_changes import as_it_was
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.group import GroupOptions
@@ -73,13 +75,14 @@ def one(group_id: str, here: Here, caller: Caller, address: Address) -> Response
 @router.put("/api/v3/group/{group_id}", summary="Change a sensor group")
 def change(group_id: str, here: Here, caller: Caller, address: Address, body: Body) -> Response:
     """Takes any members of the record; what is not given stays. Options that are stored and have no
-    effect are listed in `warnings`."""
+    effect are listed in `warnings`. 409 `changed_meanwhile` where a member is not as `was` says."""
     known = visible_group(here, caller, group_id)
     # Records show the server's own address where the group has none, and clients send them back.
     is_shown = body.get("sensorbackend_server") == address and not known.sensorbackend_server
     given = {k: v for k, v in body.items() if not (k == "sensorbackend_server" and is_shown)}
     wanted = group_changes(given)
-    groups.change(here.database, known.id, wanted)
+    check = as_it_was(body, partial(_settings, address))
+    groups.change(here.database, known.id, wanted, check)
     here.privacy.reload()
     here.filters.reload()
     here.sensors.refresh(here.clock.now_us())
@@ -109,6 +112,12 @@ def _warnings(changes: Changes, known: GroupOptions) -> dict[str, list[str]]:
     """The member `warnings`, where a change has no effect."""
     found = unused_options(changes, known)
     return {"warnings": found} if found else {}
+
+
+def _settings(address: str, group: Group) -> dict[str, Any]:
+    """What a group is set to, but for the roles of teams."""
+    body = group_body(group, 0, [], address)
+    return {name: value for name, value in body.items() if name != "team_access"}
 
 
 def visible_group(here: Services, caller: Principal, text: str) -> Group:

@@ -17,6 +17,7 @@ from vedette.api.schemas.ban import (
     wanted_hashes,
     without_request_members,
 )
+from vedette.api.schemas.stale_changes import as_it_was
 from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
@@ -48,7 +49,7 @@ _READ_ONLY: Final = frozenset(
     (
         "audit", "ban_count", "expires", "block_count", "last_ban_host", "last_ban_time",
         "claimed_sha256", "last_block_hostname", "last_block_sensor_id", "last_block_time",
-        "result", "running", "sha256hash", "timestamp", "user_id", "username",
+        "result", "running", "sha256hash", "timestamp", "user_id", "username", "was",
     )
 )  # fmt: skip
 """Members that clients send back with a record and that cannot be set."""
@@ -153,7 +154,8 @@ def one(md5: str, here: Here, scope: Within) -> Response:
 @router.put(f"{_OLDER}/{{md5}}", summary="Change a ban")
 @router.put(f"{_LIST}/{{md5}}", summary="Change a ban")
 def change(md5: str, here: Here, caller: Caller, scope: Within, body: Body) -> Response:
-    """Takes `text` and `enabled`; what is not given stays. The answer is the record."""
+    """Takes `text` and `enabled`; what is not given stays. The answer is the record. 409
+    `changed_meanwhile` where one of them is not as `was` says."""
     md5, members = checked_md5(md5), _members(body)
     if checked_md5(members.get("md5hash", md5)) != md5:
         raise BadRequestError(f"md5hash: must be {md5}")
@@ -166,6 +168,7 @@ def change(md5: str, here: Here, caller: Caller, scope: Within, body: Body) -> R
         text=members["text"] or "" if "text" in members else None,
         by=_author(here, caller),
         now_us=here.clock.now_us(),
+        check=as_it_was(body, _settings),
     )
     return json_answer(_body(ban, scope) | {"result": "success"})
 
@@ -216,6 +219,10 @@ def _members(body: Mapping[str, Any]) -> dict[str, Any]:
             case _:
                 raise BadRequestError(f"there is no member {name[:60]!r} of a ban")
     return members
+
+
+def _settings(ban: Ban) -> dict[str, Any]:
+    return {"text": ban.text, "enabled": ban.enabled}
 
 
 def _author(here: Services, caller: Principal) -> Author:

@@ -7,8 +7,9 @@ from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.feed import error_body, feed_body, feed_members, trial_body
+from vedette.api.schemas.feed import READ_ONLY, error_body, feed_body, feed_members, trial_body
 from vedette.api.schemas.parameters import described, whole_number
+from vedette.api.schemas.stale_changes import as_it_was
 from vedette.api.schemas.threat_report import report_body
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
@@ -95,11 +96,13 @@ def one(feed_id: int, here: Here) -> Response:
 @router.put(f"{_BASE}/{{feed_id}}", summary="Change a feed")
 def change(feed_id: int, here: Here, body: Body) -> Response:
     """Takes members of the record; what is not given stays, null leaves a secret alone. Secrets are
-    dropped when the URL leads to another server. The answer is the record."""
+    dropped when the URL leads to another server. The answer is the record. 409 `changed_meanwhile`
+    where a member is not as `was` says."""
     members = feed_members(body)
     if "name" in members and not members["name"]:
         raise BadRequestError("name: must not be empty")
-    feed = feeds.change(here.database, feed_id, members, here.sealing, here.clock.now_us())
+    check = as_it_was(body, _settings)
+    feed = feeds.change(here.database, feed_id, members, here.sealing, here.clock.now_us(), check)
     if {"name", "category"} & members.keys():
         version = max(latest_version(here.engine) + 1, here.clock.now_us())
         name_reports(here.engine, feed.id, feed.name, feed.category or "", version)
@@ -167,6 +170,12 @@ def _source(members: dict[str, Any]) -> Source:
         certificate=members.get("ssl_client_crt") or "",
         key=members.get("ssl_client_key") or "",
     )
+
+
+def _settings(feed: Feed) -> dict[str, Any]:
+    """What people set of a feed, and no secret."""
+    body = feed_body(feed, (0, 0), {"password": False, "ssl_client_key": False})
+    return {name: value for name, value in body.items() if name not in READ_ONLY}
 
 
 def _with_errors(here: Services, feed: Feed) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from vedette.api.schemas.ingress_filter import (
     new_filter,
 )
 from vedette.api.schemas.parameters import described, flag
+from vedette.api.schemas.stale_changes import as_it_was
 from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
@@ -82,7 +83,8 @@ def create(request: Request, here: Here, caller: Caller, body: Body) -> Response
 @router.put(_OLDER, summary="Change several ingress filters")
 @router.put(_BASE, summary="Change several ingress filters")
 def change_all(here: Here, caller: Caller, body: Body) -> Response:
-    """Takes a list of filters with their ids, or one. All are changed or none."""
+    """Takes a list of filters with their ids, or one. All are changed or none: none where a member
+    of one is not as its `was` says (409 `changed_meanwhile`)."""
     return _change(here, caller, _objects(body), "")
 
 
@@ -115,7 +117,8 @@ def one(filter_id: str, here: Here, caller: Caller, scope: Within) -> Response:
 @router.put(f"{_OLDER}/{{filter_id}}", summary="Change an ingress filter")
 @router.put(f"{_BASE}/{{filter_id}}", summary="Change an ingress filter")
 def change(filter_id: str, here: Here, caller: Caller, body: Body) -> Response:
-    """Takes the filter, or a list of it. Members that are not given stay as they are."""
+    """Takes the filter, or a list of it. Members that are not given stay as they are. 409
+    `changed_meanwhile` where a member is not as `was` says."""
     return _change(here, caller, _objects(body), filter_id)
 
 
@@ -145,6 +148,7 @@ def _change(
 ) -> Response:
     """`filter_id` is the id in the path, "" where the objects have theirs."""
     changes: dict[str, dict[str, Any]] = {}
+    checks: dict[str, Callable[[IngressFilter], None]] = {}
     for given in objects:
         name = given.get("id", filter_id)
         if not isinstance(name, str) or not name or (filter_id and name != filter_id):
@@ -152,11 +156,16 @@ def _change(
         if name in changes:
             raise BadRequestError(f"id: {name[:80]!r} is there twice")
         changes[name] = changed_members(given)
+        checks[name] = as_it_was(given, _settings)
         checked(IngressFilter(name, **changes[name]))
     now_us, user_id = here.clock.now_us(), id_of(here.database, caller.name)
-    filters.change(here.database, changes, user_id, now_us)
+    filters.change(here.database, changes, user_id, now_us, checks)
     here.filters.reload()
     return json_answer({"result": "success"})
+
+
+def _settings(one: IngressFilter) -> dict[str, Any]:
+    return filter_body(one, 0.0)
 
 
 def _objects(body: Any) -> list[dict[str, Any]]:

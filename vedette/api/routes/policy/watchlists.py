@@ -11,6 +11,7 @@ from vedette.api.http.responses import json_answer
 from vedette.api.routes.policy.action_sources import sees_group
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described
+from vedette.api.schemas.stale_changes import as_it_was
 from vedette.api.schemas.watchlist import (
     history_body,
     preview_body,
@@ -96,8 +97,8 @@ def change(watchlist_id: str, here: Here, caller: Caller, scope: Within, body: B
     """Takes what POST takes, a whole record too; what is not given stays. With another query the
     watchlist gets the next id, takes its actions with it (or those of
     `move_actions_from_watchlist_id`) and starts anew; older ids lead to it. The answer is the
-    record."""
-    members = watchlist_members(body)
+    record. 409 `changed_meanwhile` where a member is not as `was` says."""
+    members, check = watchlist_members(body), as_it_was(body, watchlist_body)
     known = _known(here, caller, watchlist_id)
     _check_may_change(here, caller, known.group_id)
     _check_may_change(here, caller, members.values.get("group_id", known.group_id))
@@ -114,7 +115,8 @@ def change(watchlist_id: str, here: Here, caller: Caller, scope: Within, body: B
         giver = _known(here, caller, str(members.move_actions_from))
         _check_may_change(here, caller, giver.group_id)
     with here.database.writing() as connection:
-        known = watchlists.get(connection, known.id)
+        known = watchlists.held(connection, known.id)
+        check(known)
         found = watchlists.change(
             connection, known, values, here.clock.now_us(), members.move_actions_from
         )
