@@ -1,5 +1,6 @@
-"""What analysts, engineers and operators do every day, by keyboard alone and by mouse alone, each
-in at most so many steps. A key, each of a chord, and a click count; text does not."""
+"""What analysts, engineers and operators do every day, by keyboard alone, by mouse alone and with
+fingers alone, each in at most so many steps. A key, each of a chord, a click and a touch count;
+text does not. Who uses keys sees at each step where the focus is."""
 
 import json
 import time
@@ -11,7 +12,7 @@ from sqlalchemy import update
 
 from tests.api.test_alerts import RULE, hit
 from tests.browser.conftest import Visiting, until
-from tests.browser.hands import SEND, Hands
+from tests.browser.hands import SEND, WAYS, Hands
 from tests.browser.test_accessibility import violations
 from tests.support.feed_server import FeedServer, feed_server
 from tests.support.sensor import enrol, secret_of
@@ -27,7 +28,7 @@ DAY_US = 86_400_000_000
 VERSION = "9.1.0.4"
 
 
-pytestmark = pytest.mark.parametrize("by_mouse", [False, True], ids=["keyboard", "mouse"])
+pytestmark = pytest.mark.parametrize("way", WAYS)
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +86,11 @@ def open_alerts(server: Server) -> int:
 
 
 def test_one_alert_is_triaged_in_four_steps_and_the_next_in_two(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
     before = open_alerts(server)
-    with visiting() as visit:
-        hands = Hands(visit.open("/ui/"), by_mouse)
+    with visiting(**WAYS[way]) as visit:
+        hands = Hands(visit.open("/ui/"), way)
         hands.does("g a", ".nav a[href='/ui/alerts']")
         hands.sees("#flyout .lineage")
         hands.does("r", "[data-triage=Resolved]")
@@ -109,12 +110,12 @@ def test_one_alert_is_triaged_in_four_steps_and_the_next_in_two(
 
 
 def test_alike_alerts_are_closed_in_five_steps_exactly_as_counted(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
     before = open_alerts(server)
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.does("g a", ".nav a[href='/ui/alerts']")
         hands.sees("#flyout .lineage")
         hands.does("X", "tr.group input")
@@ -132,14 +133,14 @@ def test_alike_alerts_are_closed_in_five_steps_exactly_as_counted(
 
 
 def test_a_root_cause_is_a_step_from_the_alert_and_one_a_generation(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
     with server.analyst() as client:
         query = {"q": "process_name:whoami.exe", "rows": 1}
         found = client.get("/api/v2/alert", params=query).json()["results"]
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open(f"/ui/alerts?q=unique_id:{found[0]['unique_id']}")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.sees("#flyout .lineage")
         hands.does("t", "#flyout [data-key=t]")
         hands.sees("[data-loaded]")
@@ -150,10 +151,10 @@ def test_a_root_cause_is_a_step_from_the_alert_and_one_a_generation(
         assert hands.steps == 2
 
 
-def test_a_hunt_is_three_steps_and_one_a_refinement(visiting: Visiting, by_mouse: bool) -> None:
-    with visiting() as visit:
+def test_a_hunt_is_three_steps_and_one_a_refinement(visiting: Visiting, way: str) -> None:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.does("g p", ".nav a[href='/ui/process']")
         hands.sees("html[data-ready]")
         page.wait_for_url("**/ui/process")
@@ -174,13 +175,11 @@ def test_a_hunt_is_three_steps_and_one_a_refinement(visiting: Visiting, by_mouse
         hands.holds_focus()
 
 
-def test_an_indicator_is_scoped_in_two_steps(
-    visiting: Visiting, server: Server, by_mouse: bool
-) -> None:
+def test_an_indicator_is_scoped_in_two_steps(visiting: Visiting, server: Server, way: str) -> None:
     row = shell_of(server, "/api/v1/process")
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.does("Control+k", "[data-action=omnibox]")
         page.keyboard.insert_text(row["process_md5"])
         hands.sees("#omnibox nav a")
@@ -193,16 +192,16 @@ def test_an_indicator_is_scoped_in_two_steps(
 
 
 def test_a_host_is_isolated_and_its_program_banned_in_four_steps(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
     with server.analyst() as client:
         (host,) = client.get("/api/v1/sensor", params={"hostname": HOST}).json()
         body = {"network_isolation_enabled": False}
         assert client.put(f"/api/v1/sensor/{host['id']}", json=body).is_success
     alert = shell_of(server, "/api/v2/alert")
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open(f"/ui/alerts?q=unique_id:{alert['unique_id']}")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.sees("#flyout .lineage")
         hands.does("i", "#flyout [data-dialog=isolate]")
         hands.sees("#isolate[open] [data-save]:enabled")
@@ -224,12 +223,12 @@ def test_a_host_is_isolated_and_its_program_banned_in_four_steps(
 
 
 def test_a_search_becomes_a_watchlist_in_two_steps(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
-    name = f"Shells {by_mouse}"
-    with visiting() as visit:
+    name = f"Shells by {way}"
+    with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/process?t=all&q=process_name:whoami.exe")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         page.wait_for_load_state("networkidle")
         hands.does("w", "#results [data-key=w]")
         page.wait_for_url("**/ui/watchlists/new**")
@@ -263,13 +262,13 @@ def has_a_report(server: Server, feed_id: int) -> bool:
 
 
 def test_a_feed_is_tried_then_added_in_five_steps_and_a_report_ignored_in_one(
-    visiting: Visiting, server: Server, feeds: FeedServer, by_mouse: bool
+    visiting: Visiting, server: Server, feeds: FeedServer, way: str
 ) -> None:
-    name = f"jobs{int(by_mouse)}"
+    name = f"jobs{way}"
     url = publish(feeds, name)
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.does("g f", ".nav a[href='/ui/feeds']")
         page.wait_for_url("**/ui/feeds")
         hands.sees("html[data-ready]")
@@ -288,7 +287,7 @@ def test_a_feed_is_tried_then_added_in_five_steps_and_a_report_ignored_in_one(
             made = next(one for one in client.get("/api/v1/feed").json() if one["name"] == name)
             client.post(f"/api/v1/feed/{made['id']}/synchronize", json={"full_sync": True})
         wait_for(lambda: has_a_report(server, made["id"]), True, 60.0)
-        hands = Hands(visit.open(f"/ui/feeds/{made['id']}"), by_mouse)
+        hands = Hands(visit.open(f"/ui/feeds/{made['id']}"), way)
         hands.does("u", "[data-key=u]")
         hands.sees("#undo [data-undo]")
         assert hands.steps == 1
@@ -296,11 +295,11 @@ def test_a_feed_is_tried_then_added_in_five_steps_and_a_report_ignored_in_one(
 
 
 def test_silent_sensors_are_found_and_updated_in_five_steps(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.sees(".tile-sensors h2 a")
         hands.does("6", ".tile-sensors h2 a")
         page.wait_for_url("**/ui/sensors?silent=1")
@@ -320,12 +319,12 @@ def test_silent_sensors_are_found_and_updated_in_five_steps(
 
 
 def test_volume_is_cut_in_two_steps_with_what_goes_blind_ticked(
-    visiting: Visiting, server: Server, by_mouse: bool
+    visiting: Visiting, server: Server, way: str
 ) -> None:
     row = shell_of(server, "/api/v1/process")
-    with visiting() as visit:
+    with visiting(**WAYS[way]) as visit:
         page = visit.open(f"/ui/process/{row['id']}")
-        hands = Hands(page, by_mouse)
+        hands = Hands(page, way)
         hands.sees("[data-loaded]")
         hands.does("F", ".toolbar [data-key=F]")
         page.wait_for_url("**/ui/filters?path=**")

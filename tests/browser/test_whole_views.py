@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import PASSWORD, Visiting, until
+from tests.browser.hands import Hands
 from tests.browser.test_accessibility import settled
 from tests.support import pdf_text
 from tests.support.served import Server
@@ -22,8 +23,11 @@ from tests.support.written_detections import alerted_server
 from vedette.model.findings.detection import Detection
 
 HOST = "whole.example"
-PRINTED = Path(__file__).parents[1] / "corpus" / "printed"
+CORPUS = Path(__file__).parents[1] / "corpus"
+PRINTED, SAID = CORPUS / "printed", CORPUS / "spoken"
 FILES = 120
+TURNED = "photo_\u202egnp.exe"
+SHOWN = "photo_U+202Egnp.exe"
 EVENTS = 100_000
 PROBES = 100
 STEPS = 20
@@ -44,8 +48,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             tale.host.of(tale.whoami, 11, 0.5 + at / FILES, TargetFilename=f"C:\\t\\{at:03}.txt")
             for at in range(FILES)
         ]
+        turned = tale.host.process(1_300, f"C:\\Users\\{TURNED}", f"{TURNED} /s", 31)
+        records = [*tale.records, *files, tale.host.created(turned, tale.whoami)]
         with server.sender() as client:
-            assert client.post("/api/v1/ingest", json=tale.records + files).status_code == 200
+            assert client.post("/api/v1/ingest", json=records).status_code == 200
         with server.analyst() as client:
             for level in ("low", "high"):
                 body = {"text": SIGMA.format(level=level)}
@@ -66,7 +72,8 @@ def processes(server: Server) -> list[dict[str, Any]]:
 def known(server: Server) -> dict[str, str]:
     rows = {one["process_name"]: one for one in processes(server)}
     shell = rows["powershell.exe"]
-    return {"process": shell["id"], "md5": shell["process_md5"], "other": rows["whoami.exe"]["id"]}
+    names = {"process": shell["id"], "md5": shell["process_md5"], "other": rows["whoami.exe"]["id"]}
+    return names | {"turned": rows[TURNED]["id"]}
 
 
 VARIES = {
@@ -224,6 +231,7 @@ def test_times_are_right_in_a_night_when_clocks_change(
         assert page.evaluate(read) == local
         page.keyboard.press("z")
         assert page.evaluate(read) == [f"{one:%Y-%m-%d %H:%M:%S}.000Z" for one in moments]
+        settled(page)  # the preference is kept
 
 
 MOVES = (
@@ -288,3 +296,181 @@ def test_twenty_random_steps_are_there_again_when_going_back_and_forward(
             page.go_forward()
             page.wait_for_selector("html[data-ready]")
             assert (page.url, text_of(page)) == (url, shown)
+
+
+DRAWN = """() => {
+  window.drawn = [];
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.drawn.push(text);
+    return draw.call(this, text, ...place);
+  };
+}"""
+COPYING = """() => {
+  window.copied = [];
+  navigator.clipboard.writeText = async (text) => { window.copied.push(text); };
+}"""
+
+
+def test_a_turned_name_is_in_its_true_order_in_list_tree_map_title_facet_and_copy(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/process?t=all&q=hostname:{HOST}%20process_pid:1300")
+        settled(page)
+        row = page.locator("tr[data-row]")
+        assert SHOWN in row.inner_text()
+        assert row.locator(".box").first.inner_text() == "U+202E"
+        assert SHOWN in page.locator(".facet").first.inner_text()
+        page.evaluate(COPYING)
+        row.focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("c")
+        assert page.evaluate("window.copied") == [TURNED]
+        assert "are not seen" in page.inner_text("#undo")
+        page = visit.open(f"/ui/process/{known['turned']}")
+        settled(page)
+        assert SHOWN in page.title()
+        assert SHOWN in page.inner_text("h1")
+        assert SHOWN in page.inner_text("#tree")
+        page.evaluate(COPYING)
+        page.click("#copy-tree")
+        assert SHOWN in page.evaluate("window.copied")[0]
+        page.evaluate(DRAWN)
+        page.click("#tree-view")
+        until(page, "(name) => window.drawn.includes(name)", SHOWN)
+        assert not any("\u202e" in one for one in page.evaluate("window.drawn"))
+
+
+SPOKEN = {
+    "tree": ("/ui/process/{process}", "#tree"),
+    "facet": ("/ui/process?t=all&q=hostname:whole.example", ".facet >> nth=0"),
+    "histogram": ("/ui/process?t=all&q=hostname:whole.example", "figure"),
+    "severity": ("/ui/alerts?q=process_name:whoami.exe", "tr[data-view] .severity"),
+    "isolation": ("/ui/sensors/1", "ol:has([aria-current=step])"),
+}
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_what_screen_readers_are_told_is_the_committed_text(
+    visiting: Visiting, known: dict[str, str], name: str
+) -> None:
+    path, place = SPOKEN[name]
+    with visiting() as visit:
+        page = visit.open(path.format(**known))
+        settled(page)
+        text = page.locator(place).aria_snapshot()
+        text = re.sub(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d(\.\d{3})?)?Z", "TIME", text)
+        assert text == (SAID / f"{name}.txt").read_text().rstrip("\n"), text
+
+
+HEARD = """() => {
+  window.heard = [];
+  const regions = "[role=status], [role=alert], [aria-live]";
+  const hear = (one) => one?.textContent.trim() && window.heard.push(one.textContent.trim());
+  new MutationObserver((changes) => {
+    const told = new Set();
+    for (const { target, addedNodes } of changes) {
+      told.add((target.closest ? target : target.parentElement)?.closest(regions));
+      for (const one of addedNodes)
+        one.querySelectorAll?.(regions).forEach((part) => told.add(part));
+    }
+    told.forEach(hear);
+  }).observe(document.body, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def test_the_result_of_a_search_is_said_once(visiting: Visiting, known: dict[str, str]) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        settled(page)
+        page.evaluate(HEARD)
+        page.fill("textarea[name=q]", f"hostname:{HOST}")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**hostname**")
+        settled(page)
+        heard = [one for one in page.evaluate("window.heard") if "processes" in one]
+        assert len(heard) == 1, heard
+
+
+def test_a_focus_that_nothing_shows_would_be_found(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/bans")
+        settled(page)
+        hands = Hands(page, "keyboard")
+        page.keyboard.press("Tab")
+        page.focus("[data-action=help]")
+        hands.sees_focus()
+        page.evaluate("document.activeElement.style.outline = 'none'")
+        with pytest.raises(AssertionError, match="nothing shows the focus"):
+            hands.sees_focus()
+        page.evaluate("document.activeElement.blur()")
+        with pytest.raises(AssertionError, match="the focus is lost"):
+            hands.sees_focus()
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./?,;-+[]"
+
+
+def test_without_single_keys_no_letter_acts_and_chords_and_arrows_do(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/alerts?q=")
+        page.keyboard.press("?")
+        page.uncheck("#single-keys")
+        page.keyboard.press("Escape")
+        for path in ("/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors", "/ui/"):
+            page = visit.open(path)
+            settled(page)
+            page.evaluate("document.activeElement.blur()")
+            shown, url = text_of(page), page.url
+            for key in LETTERS:
+                page.keyboard.press(key)
+            assert (text_of(page), page.url) == (shown, url)
+            assert not page.evaluate("document.querySelector('dialog[open], #menu:not([hidden])')")
+            page.keyboard.press("Control+k")
+            page.wait_for_selector("#omnibox[open]")
+            page.keyboard.press("Escape")
+        page = visit.open("/ui/process?t=all")
+        settled(page)
+        page.focus("tr[data-row]")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#flyout .facts")
+        page.click("[data-action=help]")
+        page.check("#single-keys")
+        settled(page)
+
+
+def test_a_session_that_ends_in_the_middle_of_a_form_loses_nothing(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting(cookie=None) as visit:
+        visit.expected.append("401")
+        page = visit.page
+        page.goto(visit.url + "/ui/sign-in?next=/ui/bans")
+        page.fill("[name=username]", "ada")
+        page.fill("[name=password]", PASSWORD)
+        page.click("button.primary")
+        page.wait_for_selector("html[data-ready] [data-dialog]")
+        page.keyboard.press("n")
+        page.wait_for_selector("dialog[open] textarea")
+        page.fill("#ban textarea", "cd" * 16)
+        page.fill("#ban [name=text]", "a long thought")
+        cookie = page.context.cookies()[0]
+        with server.client(Cookie=f"{cookie['name']}={cookie['value']}") as client:
+            token = client.get("/api/v1/session").json()["csrf_token"]
+            assert client.delete("/api/v1/session", headers={"X-CSRF-Token": token}).is_success
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#session[open]")
+        page.fill("#session [name=password]", PASSWORD)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#session:not([open])", state="attached")
+        page.wait_for_selector(f"tr[data-row]:has-text('{'cd' * 16}')")
+    with server.analyst() as client:
+        bans = client.get("/api/v1/banning/blacklist").json()
+    assert "cd" * 16 in {one["md5hash"] for one in bans}

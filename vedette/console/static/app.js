@@ -170,6 +170,8 @@ startAnswers();
 startFlyout();
 startPreferences();
 showTimes();
+// Keys act on the list at once, and a reader sees where.
+if (document.activeElement === document.body) document.querySelector("[data-grid] tr[data-row], #events")?.focus({ preventScroll: true });
 bind("Escape", "", () => {
   if (document.querySelector("dialog[open]")) return false;
   closeMenu();

@@ -142,8 +142,6 @@ if (grid) {
   grid.addEventListener("focusin", (event) => (last = event.target.closest("tr[data-row]") ?? last));
   grid.addEventListener("selection", bar);
   dialog.addEventListener("close", () => last?.isConnected && focusRow(last));
-  const first = grid.querySelector("tr[data-row]");
-  if (first && document.activeElement === document.body) focusRow(first);
   bar();
 }
 
