@@ -293,11 +293,11 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
         lambda here: here.responder.carry_out(), "outbox",
     ),
     BackgroundJob(
-        "isolation ends", 15, True, "release hosts whose isolation was to end now",
+        "isolation ends", 5, True, "release hosts whose isolation was to end now",
         lambda here: end_expired_isolations(here.database, here.clock.now_us()),
     ),
     BackgroundJob(
-        "ban ends", 30, True, "disable bans that were to end now",
+        "ban ends", 5, True, "disable bans that were to end now",
         lambda here: end_expired_bans(here.database, here.clock.now_us()),
     ),
     BackgroundJob(

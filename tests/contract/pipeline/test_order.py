@@ -106,7 +106,7 @@ def test_metadata_is_the_same_whichever_request_reports_it_first(
     """A few records a request, in any order, with a restart in between: what completes a process
     reaches it all the same. What is said of its parent is as it was known then."""
     dice = random.Random(SEED)
-    rounds = range(6)
+    rounds = range(in_form(3, 12))
     for number in rounds:
         shuffled = records(f"split-{number}.example")
         if number:
@@ -191,7 +191,7 @@ def test_liars_change_nothing_that_a_process_says_of_its_own_creation(
 ) -> None:
     """One or a few records a request, in any order, with windows that end and restarts between."""
     dice = random.Random(SEED)
-    rounds = range(3)
+    rounds = range(in_form(2, 6))
     for number in rounds:
         name = f"liars-{number}.example"
         mixed = [*records(name), *lies(dice, name)]

@@ -167,8 +167,12 @@ def change(
 def end_expired(database: Database, now_us: int) -> int:
     """Disables the bans whose time has come; returns how many."""
     is_over = BAN.c.enabled & (BAN.c.expires_us > 0) & (BAN.c.expires_us <= now_us)
+    query = select(BAN.c.md5).where(is_over)
+    with database.reading() as connection:
+        if connection.scalar(query.limit(1)) is None:
+            return 0
     with database.writing() as connection:
-        due = list(connection.scalars(select(BAN.c.md5).where(is_over)))
+        due = list(connection.scalars(query))
         if not due:
             return 0
         version = list_versions.rise(connection, _VERSION)
