@@ -2,6 +2,7 @@
 what was acknowledged is stored once, and each alert exists once."""
 
 import random
+import re
 import signal
 import threading
 import time
@@ -270,3 +271,27 @@ def test_whatever_fails_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
                 wait_for(cluster.is_shared_out, True, 20)
         check_all(cluster, plain, starters, token)
         assert all(sender.batch for sender in [*plain, *starters])
+
+
+def test_alerts_that_a_killed_server_has_sent_are_not_made_again(tmp_path: Path) -> None:
+    """The store takes them later than the next server looks whether they are there."""
+    starter = Starter("detected.example", numbered=True)
+    with server_cluster(tmp_path, 1) as cluster:
+        (member,) = cluster.members
+        member.start()
+        watch_shells(cluster)
+        token = cluster.ingest_token()
+        assert wait_for(cluster.is_shared_out, True, 30)
+        insert = "INSERT INTO `?alert`?"
+        cluster.front.fail({"kind": "slow", "pattern": f"^{insert}", "times": 1, "seconds": 300.0})
+        assert member.server is not None
+        drain([starter], member.server, token)
+        sent = lambda: any(re.match(insert, one) for one in cluster.front.statements())  # noqa: E731
+        assert wait_for(sent, True, 60)
+        member.kill()
+        member.start()
+        due = due_alerts([starter])
+        assert wait_for(lambda: alerts(cluster), due, 60) == due
+        cluster.front.fail()
+        time.sleep(QUIET_S)
+        assert alerts(cluster) == due

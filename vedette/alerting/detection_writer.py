@@ -40,6 +40,7 @@ from vedette.state.policy import alert_workflow, ignored_reports, suppressions
 from vedette.state.policy.alert_workflow import Settled
 from vedette.state.policy.ignored_reports import ReportKey
 from vedette.state.sensors.host_facts import HostFacts, host_facts
+from vedette.state.servers import alert_writers
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alert_context import hosts_by_file, paths_of_files, process_facts
 from vedette.store.read.detection.alerts import alerts_by_id, new_alerts_since
@@ -85,6 +86,9 @@ class _Batch:
     settled: dict[str, Settled] = field(default_factory=dict)
     """Alerts that are raised although they had settled, as they were."""
     held_back: list[Detection] = field(default_factory=list)
+    until_us: int | None = None
+    """When the store takes alerts of it no more; None before any are sent, and for the only
+    server."""
 
 
 class DetectionWriter:
@@ -97,12 +101,15 @@ class DetectionWriter:
         clock: Clock,
         hooks: Sequence[DetectionHook] = (),
         alerting: AlertingSources = every_source,
+        fence_us: Callable[[], int] | None = None,
     ) -> None:
+        """`fence_us` is the end of this server's lease, where there are others."""
         self._engine = engine
         self._database = database
         self._clock = clock
         self._hooks = tuple(hooks)
         self._alerting = alerting
+        self._fence_us = fence_us
 
     def write(self, detections: Sequence[Detection], within: Within | None = None) -> Written:
         """Write the alerts of detections, then run the hooks and `within` (the caller's watermark
@@ -114,6 +121,7 @@ class DetectionWriter:
         and the detections have to be written again.
         """
         with self._database.exclusive(ALERT_WRITERS):
+            alert_writers.check_over(self._database)
             batch = self._begin(detections)
             grouped = self._by_id_without_ignored(batch, detections)
             for some in _slices(grouped, ALERT_BATCH):
@@ -127,6 +135,8 @@ class DetectionWriter:
                 suppressions.count_hits(transaction, batch.rule_hits, batch.now_us)
                 if within is not None:
                     within(transaction)
+                if batch.until_us is not None:
+                    alert_writers.end(transaction, batch.until_us)
         return batch.written
 
     def _begin(self, detections: Sequence[Detection]) -> _Batch:
@@ -195,7 +205,11 @@ class DetectionWriter:
         if new:
             newest_us = newest_creation_us(self._engine, batch.now_us - CREATION_LOOKBACK_US)
             set_creation_times(new, batch.now_us, newest_us)
-        write_alerts(self._engine, rows)
+        if rows and self._fence_us is not None and batch.until_us is None:
+            until_us = self._fence_us()
+            alert_writers.begin(self._database, until_us)
+            batch.until_us = until_us
+        write_alerts(self._engine, rows, batch.until_us)
 
     def _raise(self, batch: _Batch, same: list[Detection], known: AlertRow) -> list[AlertRow]:
         """The next version of a stored alert, if its detections are not counted yet."""

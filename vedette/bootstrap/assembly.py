@@ -115,7 +115,8 @@ def _connect(
         check_shared_key(database, sealing)
     path = start_write_path(settings, clock, engines, closing, url)
     detections = DetectionWriter(
-        engines.telemetry, database, clock, detection_hooks(settings, clock), alerting_sources
+        *(engines.telemetry, database, clock, detection_hooks(settings, clock), alerting_sources),
+        fence_us=path.cluster.membership.fence_us if path.cluster is not None else None,
     )
     tokens = Tokens(database, clock)
     forwarders = open_forwarders(

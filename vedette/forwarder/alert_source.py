@@ -19,6 +19,7 @@ from vedette.search.alerts.cloud_search import AlertFilter, condition
 from vedette.search.processes.process_search import SearchSettings
 from vedette.state.db.database import Database
 from vedette.state.jobs.forwarders import Forwarder, RecordSchema
+from vedette.state.servers import alert_writers
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.cloud_alerts import Span, newest_creation_us, oldest_alerts
 from vedette.store.write.alerts import ALERT_WRITERS
@@ -68,4 +69,5 @@ class AlertSource:
     def _settled(self, after: int) -> int:
         """Up to which position all alerts can be seen; none after `after` where it is that."""
         with self.database.exclusive(ALERT_WRITERS):
+            alert_writers.check_over(self.database)
             return newest_creation_us(self.engine, after)

@@ -17,10 +17,11 @@ from vedette.store.engine.client import Engine
 ALERT_WRITERS: Final = "alerts"
 
 
-def write_alerts(engine: Engine, rows: Sequence[AlertRow]) -> None:
-    """Versions of alerts; durable when this returns. Raises UnavailableError."""
+def write_alerts(engine: Engine, rows: Sequence[AlertRow], until_us: int | None = None) -> None:
+    """Versions of alerts; durable when this returns. The store refuses them after `until_us`, epoch
+    us by its clock. Raises UnavailableError."""
     if rows:
-        engine.insert_arrow("alert", alert_table(rows))
+        engine.insert_arrow("alert", alert_table(rows), until_us)
 
 
 def alert_table(rows: Sequence[AlertRow]) -> pa.Table:
