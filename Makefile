@@ -42,7 +42,8 @@ detections: $(VENV)/.dev
 fault: $(VENV)/.dev
 	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault tests/contract/store/test_upgrade.py $(ARGS)
 
-# All contracts also on Distributed tables: half an hour. `make test` has some of them there.
+# All contracts also on Distributed tables, of one shard and of two: an hour. `make test` has some of
+# them on two.
 contracts: $(VENV)/.dev
 	VEDETTE_TEST_STORES=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/contract $(ARGS)
 

@@ -4,10 +4,10 @@ chDB holds one data directory in a process, so a test run has one engine, `root_
 every test that asks for `engine` gets a database of its own in it, with all tables. A test
 that needs a data directory of its own (a crash, a second server) runs it in a subprocess.
 
-`contract_engine`, and with VEDETTE_TEST_STORES `engine` among the contracts, run a test twice:
-on plain tables, and on Distributed tables over a cluster of one local shard, where every answer
-must be the same.
-`doubled_engine` names that shard twice, as a cluster of two would: reads see every row two times.
+`contract_engine` runs a test twice: on plain tables, and on Distributed tables over a cluster of
+one local shard, where every answer must be the same. With VEDETTE_TEST_STORES so does `engine`
+among the contracts, and both on a cluster of two shards, too (`support/two_shards.py`).
+`doubled_engine` names one shard twice: reads see every row two times.
 """
 
 import gc
@@ -21,9 +21,10 @@ import pytest
 from hypothesis import settings
 
 from tests.support.forms import in_form
-from tests.support.indexed import KINDS
+from tests.support.indexed import CHOSEN_STORES, STORES
 from tests.support.memory import in_memory
 from tests.support.store_pool import StorePool
+from tests.support.two_shards import policies
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.grants import RIGHTS
@@ -40,6 +41,8 @@ _CLUSTERS = """
     <remote_servers>
         <one><shard>{replica}</shard></one>
         <doubled><shard>{replica}</shard><shard>{replica}</shard></doubled>
+        <replicas><shard>{replica}{replica}</shard></replicas>
+        <two_shards><shard>{replica}</shard><shard>{replica}</shard></two_shards>
     </remote_servers>
 """
 _USERS = """<clickhouse>
@@ -51,6 +54,7 @@ _USERS = """<clickhouse>
         <profile>default</profile>
         <quota>default</quota>
         <grants>{grants}</grants>
+        {policies}
     </default></users>
 </clickhouse>
 """
@@ -174,7 +178,7 @@ def _users(path: Path) -> str:
     """Leaves the engine's only user the rights that a server is given on a cluster."""
     granted = [f"GRANT {right.sql('test_*')}" for right in RIGHTS]
     queries = "".join(f"<query>{one}</query>" for one in (*granted, *_OF_TESTS))
-    path.write_text(_USERS.format(grants=queries))
+    path.write_text(_USERS.format(grants=queries, policies=policies()))
     return f"<user_directories><users_xml><path>{path}</path></users_xml></user_directories>"
 
 
@@ -203,7 +207,7 @@ def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
     return plain_engine
 
 
-@pytest.fixture(params=[KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"])
+@pytest.fixture(params=[STORES[kind] for kind in CHOSEN_STORES], ids=CHOSEN_STORES)
 def contract_engine(
     store_pool: StorePool, request: pytest.FixtureRequest
 ) -> Iterator[ClickHouseEngine]:

@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.support.forms import One, in_form, one_of
+from tests.support.two_shards import TWO_SHARDS
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine.client import Engine
+
+ALL_STORES = bool(os.environ.get("VEDETTE_TEST_STORES"))
+"""Whether every contract runs on every kind of store (`make contracts`)."""
 
 
 def indexed(capabilities: Capabilities) -> Capabilities:
@@ -25,6 +29,14 @@ KINDS: dict[str, Capabilities] = {
 """What answers must not depend on, by the name that a test shows: a cluster of one local shard
 next to plain tables, and rows that no index knows before they are merged."""
 
+STORES: dict[str, Capabilities] = {
+    "plain": KINDS["plain"],
+    "distributed": KINDS["distributed"],
+    "two_shards": indexed(distributed(TWO_SHARDS)),
+}
+"""Kinds of stores that contracts hold on; two shards in `make contracts`, and where they have
+broken something."""
+
 
 computing = pytest.mark.parametrize(
     "store", [KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"], indirect=True
@@ -32,13 +44,21 @@ computing = pytest.mark.parametrize(
 """For tests that have conditions computed for every row, not rows selected by them: no index is
 looked into, and rows that none knows would be asked the very same."""
 
-_EACH = ("plain", "distributed") if os.environ.get("VEDETTE_TEST_STORES") else ("plain",)
+CHOSEN_STORES = tuple(STORES) if ALL_STORES else ("plain", "distributed")
+"""Those that contracts run on now."""
+
+_EACH = tuple(STORES) if ALL_STORES else ("plain",)
 
 on_plain_tables = pytest.mark.parametrize(
-    "contract_engine", [KINDS[name] for name in _EACH], ids=_EACH, indirect=True
+    "contract_engine", [STORES[name] for name in _EACH], ids=_EACH, indirect=True
 )
 """For tests of a contract beside which others read and write the same rows on each kind of tables;
 `make contracts` runs them on each, too."""
+
+on_two_shards = pytest.mark.parametrize(
+    "contract_engine", STORES.values(), ids=STORES, indirect=True
+)
+"""For tests of a contract that two shards have broken."""
 
 DRAWS = float(os.environ.get("VEDETTE_DRAWS", "") or in_form(0.25, 1.0))
 """How many times as many random queries a run asks. CI has to end in time, and asks the same ones

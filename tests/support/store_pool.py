@@ -3,10 +3,14 @@ emptied, which takes a tenth of the time of making another. Its clients are used
 one takes the engine longer than most questions do."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from tests.support.copied_tables import FILLED, copy_tables, fill_tables
+from tests.support.two_shards import NAMES, TWO_SHARDS, check_placed, router
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import ClickHouseEngine
 
@@ -39,11 +43,16 @@ class _Made:
     definitions: int
     filled: "list[tuple[str, str, str]]" = field(default_factory=list)
     lent_s: int = 0
+    kind: str = ""
     clients: "list[_Client]" = field(default_factory=list)
     """Those that nobody uses."""
     are_merges_stopped: bool = False
     keeps_clients: bool = False
     """While a store is closed: a client that is closed before has failed."""
+
+    @property
+    def has_two_shards(self) -> bool:
+        return TWO_SHARDS in self.kind
 
     def end(self) -> None:
         while self.clients:
@@ -63,6 +72,20 @@ class _Client:
     def command(self, sql: str, *arguments: Any, **named: Any) -> Any:
         self._store.are_merges_stopped |= "STOP MERGES" in sql
         return self._opened.command(sql, *arguments, **named)
+
+    def insert_arrow(self, table: str, rows: pa.Table, **named: Any) -> Any:
+        self._check_placed(table, rows, named["settings"])
+        return self._opened.insert_arrow(table, rows, **named)
+
+    def raw_insert(
+        self, table: str, names: None, rows: bytes, settings: Any, format_name: str
+    ) -> Any:
+        self._check_placed(table.split("`")[1], pa.ipc.open_file(rows).read_all(), settings)
+        return self._opened.raw_insert(table, names, rows, settings, format_name)
+
+    def _check_placed(self, table: str, rows: pa.Table, settings: Mapping[str, Any]) -> None:
+        if self._store.has_two_shards:
+            check_placed(table, rows, settings)
 
     def close(self) -> None:
         if self._store.keeps_clients:
@@ -90,17 +113,24 @@ class StorePool:
             name = free.pop()
             self._made[name].lent_s = int(time.time())
             return self._engine(name, capabilities)
-        self._count += 1
-        with_tables = self._root.sibling(f"test_{self._count}", capabilities)
+        database = self._unused_name(capabilities)
+        with_tables = _routed(self._root.sibling(database, capabilities))
         copy_tables(with_tables, self._root.database)
         with_tables.close()
-        database = with_tables.database
         found = [row[:3] for row in self._tables(database)]
-        self._made[database] = _Made(found, self._definitions(database), self._filled(database))
+        self._made[database] = _Made(
+            found, self._definitions(database), self._filled(database), kind=repr(capabilities)
+        )
         return self._engine(database, capabilities)
 
+    def _unused_name(self, capabilities: Capabilities) -> str:
+        if capabilities.cluster == TWO_SHARDS:
+            return next(name for name in NAMES if name not in self._made)
+        self._count += 1
+        return f"test_{self._count}"
+
     def _engine(self, database: str, capabilities: Capabilities) -> ClickHouseEngine:
-        return ClickHouseEngine(self._client, database, capabilities)
+        return _routed(ClickHouseEngine(self._client, database, capabilities))
 
     def _client(self, database: str) -> Any:
         made = self._made.get(database)
@@ -137,7 +167,7 @@ class StorePool:
             fill_tables(with_tables, self._root.database)
             self._close(with_tables)
             self._made[database].filled = self._filled(database)
-        self._free[repr(engine.capabilities)].append(database)
+        self._free[self._made[database].kind].append(database)
 
     def _close(self, engine: ClickHouseEngine) -> None:
         made = self._made[engine.database]
@@ -164,3 +194,9 @@ class StorePool:
     def _tables(self, database: str) -> list[tuple[str, str, int, bool, bool]]:
         rows = self._root.query(_TABLES, {"database": database}).rows
         return [(name, key, at_s, bool(full), bool(can)) for name, key, at_s, full, can in rows]
+
+
+def _routed(engine: ClickHouseEngine) -> ClickHouseEngine:
+    if engine.capabilities.cluster == TWO_SHARDS:
+        engine.route_by(router())
+    return engine

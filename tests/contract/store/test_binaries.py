@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.contract.store.rows import module, partial, store
+from tests.support.indexed import on_two_shards
 from vedette.errors import BadRequestError
 from vedette.model.binary_fields import BINARY
 from vedette.model.event import BinarySeen
@@ -348,6 +349,7 @@ def test_rarity_beside_other_words_is_answered_by_every_plan(
             assert (found_ids, answer.total) == (expected, len(expected)), (query, group, is_whole)
 
 
+@on_two_shards
 def test_programs_that_somebody_signed_are_no_first_sights_of_unsigned_ones(
     contract_engine: ClickHouseEngine,
 ) -> None:

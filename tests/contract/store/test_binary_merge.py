@@ -3,6 +3,7 @@
 import pytest
 
 from tests.contract.store.test_binaries import found
+from tests.support.indexed import on_two_shards
 from vedette.model.event import BinarySeen
 from vedette.model.findings.tag import Tag
 from vedette.model.scope import EVERYTHING, Scope
@@ -15,6 +16,8 @@ from vedette.store.write.binary_readings import write_readings
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
 from vedette.store.write.tags import write_tags
+
+pytestmark = on_two_shards
 
 MD5, SHA256 = "ab" * 16, "cd" * 32
 

@@ -129,7 +129,7 @@ def first_unsigned(
     which none says that somebody signed them; at most so many, the oldest first."""
     found = engine.query(
         "SELECT max(md5), max(sha256), arraySort(groupUniqArray(sensor_id)) FROM binary "
-        "WHERE sensor_id IN {sensors:Array(UInt32)} AND hash IN ("
+        "WHERE sensor_id IN {sensors:Array(UInt32)} AND hash GLOBAL IN ("
         "SELECT hash FROM binary WHERE sensor_id IN {sensors:Array(UInt32)} "
         "AND added >= fromUnixTimestamp64Micro({since:Int64}, 'UTC')) "
         "GROUP BY hash HAVING min(added) >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') "

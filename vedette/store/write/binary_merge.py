@@ -64,7 +64,7 @@ def _known_md5s(engine: Engine) -> dict[str, str]:
     said = engine.query(
         "SELECT sha256, max(md5) AS only FROM binary WHERE md5 != '' "
         f"AND md5 GLOBAL IN (SELECT md5 FROM ({pairs})) AND sha256 != '' "
-        "GROUP BY sha256 HAVING uniqExact(md5) = 1 AND only IN ("
+        "GROUP BY sha256 HAVING uniqExact(md5) = 1 AND only GLOBAL IN ("
         "SELECT md5 FROM binary WHERE md5 != '' "
         f"AND md5 GLOBAL IN (SELECT md5 FROM ({pairs})) AND sha256 != '' "
         "GROUP BY md5 HAVING uniqExact(sha256) = 1) "

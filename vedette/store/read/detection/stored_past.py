@@ -89,7 +89,7 @@ def file_versions(engine: Engine, scope: Scope, span: Span, reach: Reach) -> dic
     """What is known of the files of a time's processes and modules, by MD5."""
     wanted = ", ".join(f"max(`{name}`)" for name in _VERSIONS)
     rows = engine.query(
-        f"SELECT md5, {wanted} FROM binary WHERE md5 != ''{_in_scope(scope)} AND md5 IN ("
+        f"SELECT md5, {wanted} FROM binary WHERE md5 != ''{_in_scope(scope)} AND md5 GLOBAL IN ("
         "SELECT arrayJoin(arrayPushBack(modload_md5, process_md5)) FROM segment "
         "WHERE window_ms >= {span_from:UInt64} AND window_ms < {span_until:UInt64}"
         f"{_in_scope(scope)}) GROUP BY md5",
