@@ -1,5 +1,6 @@
 """`vedette cluster migrate`: an embedded store moves into a cluster whole, whatever kills it."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from tests.api.test_sigma_rules import SIGMA, alerted, rule
 from tests.flow.test_cluster_command import run
@@ -17,9 +19,11 @@ from tests.support.clickhouse_front import PASSWORD, USER, Front, clickhouse_fro
 from tests.support.postgres_server import Postgres, postgres_server
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
+from vedette.cli.main import app
 from vedette.state.db.database import open_database
 from vedette.state.servers import server_list
 
+FREE_PORT = ("--set", "listen_port=0")
 HOSTS = [f"moved{number}.corp.example" for number in range(5)]
 
 
@@ -41,9 +45,9 @@ def answers(server: Server) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
-    with clickhouse_front(tmp_path_factory.mktemp("front"), "--shards", "2") as started:
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    with clickhouse_front(tmp_path / "front", "--shards", "2") as started:
         yield started
 
 
@@ -61,7 +65,7 @@ def _is_told(server: Server) -> bool:
 
 
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The data of a server that has stopped, and what it answered."""
     data = tmp_path_factory.mktemp("embedded")
     for server in start_server(data):
@@ -80,12 +84,28 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return data, seen
 
 
+@pytest.fixture
+def data(stopped: tuple[Path, dict[str, Any]], front: Front, tmp_path: Path) -> Path:
+    """A copy of it, with settings that name an empty cluster."""
+    copied = tmp_path / "data"
+    shutil.copytree(stopped[0], copied, symlinks=True)
+    (copied / "vedette.toml").write_text(settings_of(front))
+    return copied
+
+
+def settings_of(front: Front) -> str:
+    return f'clickhouse_dsn = "{front.dsn}"\nclickhouse_quorum = 1\n'
+
+
+def checked(data: Path) -> tuple[int, str]:
+    told = CliRunner().invoke(app, ["config", "check", "--json", "--data", str(data), *FREE_PORT])
+    return told.exit_code, told.output
+
+
 def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
-    embedded: tuple[Path, dict[str, Any]], front: Front, postgres: Postgres
+    stopped: tuple[Path, dict[str, Any]], data: Path, front: Front, postgres: Postgres
 ) -> None:
-    data, seen = embedded
-    settings = f'clickhouse_dsn = "{front.dsn}"\nclickhouse_quorum = 1\n'
-    (data / "vedette.toml").write_text(settings)
+    seen = stopped[1]
     front.fail(
         {"kind": "slow", "pattern": "INSERT INTO `process`", "times": 1, "seconds": 2.0},
         {"kind": "lose", "pattern": "INSERT INTO `alert`", "times": 1},
@@ -98,11 +118,13 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
     process.wait()
     assert (data / "migration.json").exists()
     refused = subprocess.run(
-        [sys.executable, "-m", "vedette", "serve", "--data", str(data), "--port", "0"],
+        [sys.executable, "-m", "vedette", "serve", "--data", str(data), *FREE_PORT],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert refused.returncode == 2
     assert "`vedette cluster migrate`" in refused.stderr, refused.stderr
+    code, text = checked(data)
+    assert (code, "`vedette cluster migrate`" in text) == (2, True), text
 
     told = run(data, "migrate")
     assert ": there already" in told
@@ -113,8 +135,12 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
     again = run(data, "migrate")
     assert "\n0 of " in again
     # The state follows, so that there may be more than one server.
-    (data / "vedette.toml").write_text(f'{settings}state_dsn = "{postgres.dsn}"\n')
+    (data / "vedette.toml").write_text(f'{settings_of(front)}state_dsn = "{postgres.dsn}"\n')
+    code, text = checked(data)
+    assert (code, "`vedette cluster migrate-state`" in text) == (2, True), text
     assert "shard_range: " in run(data, "migrate-state")
+    code, text = checked(data)
+    assert code == 0, text
     for server in start_server(data):
         assert answers(server) == seen
         with closing(open_database(postgres.dsn, data)) as state:
@@ -123,16 +149,38 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
         assert (set(places.values()), split) == ({1, 2}, [])
 
 
-def test_rows_of_another_server_in_its_place_are_left_alone(
-    embedded: tuple[Path, dict[str, Any]], front: Front
-) -> None:
-    data, _ = embedded
+def test_rows_of_another_server_in_its_place_are_left_alone(data: Path, front: Front) -> None:
+    run(data, "migrate")
     rows = "SELECT count() FROM vedette.process_local"
     before = front.ask(rows)
-    doubled = "INSERT INTO vedette.process_local SELECT * REPLACE([windows[1] + 300000] AS windows)"
-    httpx.post(
-        front.url, content=f"{doubled} FROM vedette.process_local", auth=(USER, PASSWORD)
-    ).raise_for_status()
+    write(
+        front,
+        "INSERT INTO vedette.process_local SELECT * REPLACE([windows[1] + 300000] AS windows) "
+        "FROM vedette.process_local",
+    )
     told = run(data, "migrate", exit_code=2)
     assert "was a server started on it?" in told
     assert front.ask(rows) != before
+
+
+@pytest.mark.parametrize(
+    "insert",
+    [
+        "INSERT INTO vedette.threat_report (feed_id, report_id, version) VALUES (9, 'theirs', 1)",
+        "INSERT INTO vedette.segment_local (of_shard, sensor_id, partition_ms) VALUES (2, 1, 7000)",
+    ],
+    ids=["of a small table", "of a partition"],
+)
+def test_a_cluster_that_holds_something_else_is_refused_before_anything_is_sent(
+    data: Path, front: Front, insert: str
+) -> None:
+    run(data, "migrate")
+    write(front, *(f"TRUNCATE TABLE vedette.{one}" for one in ("process_local", "alert_local")))
+    write(front, insert)
+    assert "rows that this store has not: was a server started" in run(data, "migrate", exit_code=2)
+    assert front.ask("SELECT count() FROM vedette.process_local") == [[0]]
+
+
+def write(front: Front, *statements: str) -> None:
+    for one in statements:
+        httpx.post(front.url, content=one, auth=(USER, PASSWORD)).raise_for_status()

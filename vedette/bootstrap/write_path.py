@@ -14,6 +14,7 @@ from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.bootstrap.store_identity import check_store
 from vedette.clock import Clock
+from vedette.doctor.migration import unmoved_state, unmoved_telemetry
 from vedette.errors import StartError
 from vedette.limits import STORE_PARTS_MERGED, WORKERS_PROCESSES_CACHED_MAX
 from vedette.pipeline.clock_watch import ClockWatch
@@ -30,7 +31,7 @@ from vedette.pipeline.workers.lookup_server import LookupServer
 from vedette.pipeline.workers.store_lookup import StoreLookup
 from vedette.pipeline.workers.worker_pool import WorkerPool
 from vedette.servers.cluster import Cluster
-from vedette.servers.joining import join_cluster, only_one_opens, open_cluster
+from vedette.servers.joining import join_cluster, only_one_opens, open_cluster, settle_s_of
 from vedette.servers.shard_reload import ShardReloader
 from vedette.servers.shared_numbers import SharedNumbers
 from vedette.settings import Settings
@@ -41,12 +42,12 @@ from vedette.state.db.database import Database, open_database
 from vedette.state.jobs import watermarks
 from vedette.state.sensors.channel_codes import Channels
 from vedette.state.sensors.host_registry import Sensors
-from vedette.state.start import is_unused, migrate
+from vedette.state.start import migrate
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.open import connect_engine, open_engine
 from vedette.store.engine.shard_routing import ShardRouter
-from vedette.store.integrity.identity import check_tables, read_store_id
+from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
 from vedette.store.write.corrections import apply_corrections
@@ -100,7 +101,9 @@ def open_engines(
     state = open_database(settings.state_dsn, settings.data)
     closing.callback(state.close)
     if accepted_by is None:
-        _refuse_to_forget(settings, telemetry, state)
+        data = settings.data
+        if refusal := unmoved_state(data, state) or unmoved_telemetry(data, telemetry):
+            raise StartError(refusal)
     if not telemetry.capabilities.cluster:
         _prepare(telemetry)
         apply_corrections(telemetry)
@@ -129,7 +132,8 @@ def start_write_path(
     newest_seq = _newest_seq(engines, clock)
     cluster = None
     if is_cluster(engines):
-        cluster = open_cluster(settings, clock, engines.state, newest_seq, url, closing)
+        settle_s = settle_s_of(engines.telemetry, settings.clickhouse_quorum)
+        cluster = open_cluster(settings, clock, engines.state, newest_seq, settle_s, url, closing)
     processor = _processor(settings, clock, engines, sensors, closing, cluster is not None)
     guard = ClockGuard(clock, load_reading(engines.state))
     watch = ClockWatch(guard, engines.state, load_confirmation(engines.state))
@@ -194,22 +198,6 @@ def open_telemetry(settings: Settings, parts_merged: int = STORE_PARTS_MERGED) -
         capabilities = replicated(settings.clickhouse_cluster, settings.clickhouse_quorum)
         return connect_engine(settings.clickhouse_dsn, capabilities)
     return open_engine(settings.data / "telemetry", parts_merged=parts_merged)
-
-
-def _refuse_to_forget(settings: Settings, telemetry: Engine, state: Database) -> None:
-    """A server that is to move to PostgreSQL and to a cluster would begin anew there, and nothing
-    could be moved there any more."""
-    for part, is_missing in (
-        ("state.db", bool(state.name) and is_unused(state)),
-        ("telemetry", bool(telemetry.capabilities.cluster) and read_store_id(telemetry) is None),
-    ):
-        old = settings.data / part
-        if is_missing and old.exists():
-            command = "migrate-state" if part == "state.db" else "migrate"
-            raise StartError(
-                f"what {old} holds is missing in the database that the settings name: run "
-                f"`vedette cluster {command}`, or move {part} away to begin anew"
-            )
 
 
 def _prepare(engine: Engine) -> None:

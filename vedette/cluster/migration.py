@@ -109,6 +109,47 @@ def check_source(source: Engine, *, without_unmounted: bool) -> None:
         )
 
 
+def check_target(source: Engine, target: Engine, units: list[Unit]) -> None:
+    """Raises ConflictError for a cluster that has anything but what an earlier run sent there,
+    before more is. Of large tables rows are only counted: they are compared as they are moved."""
+    for table in MIGRATED:
+        found = _count(target, table)
+        if not found:
+            continue
+        own = [unit for unit in units if unit.table == table.name]
+        known = sum(_check_unit(source, target, unit) for unit in own)
+        if found != known:
+            raise ConflictError(
+                f"table {table.name} of the cluster has {found - known} rows that this store has "
+                "not: was a server started on it?"
+            )
+
+
+def _check_unit(source: Engine, target: Engine, unit: Unit) -> int:
+    """How many rows of it the cluster has."""
+    table = _BY_NAME[unit.table]
+    if table.sharded:
+        ours, theirs = (_count(engine, table, unit.where) for engine in (source, target))
+        if theirs not in (0, ours):
+            raise _other_rows(unit, ours, theirs)
+        return theirs
+    wanted, found = (fingerprint(engine, table, unit.where) for engine in (source, target))
+    if found.rows and found != wanted:
+        raise _other_rows(unit, wanted.rows, found.rows)
+    return found.rows
+
+
+def _count(engine: Engine, table: Table, where: str = "1") -> int:
+    return int(engine.query(f"SELECT count() FROM {_read(table)} WHERE {where}").rows[0][0])
+
+
+def _other_rows(unit: Unit, ours: int, theirs: int) -> ConflictError:
+    return ConflictError(
+        f"table {unit.table} of the cluster has {theirs} rows where this store has {ours} "
+        f"({unit.where[:200]}): was a server started on it?"
+    )
+
+
 def move(
     source: ClickHouseEngine,
     target: ClickHouseEngine,
@@ -148,10 +189,7 @@ def _move_unit(
     if ours == theirs:
         return False
     if theirs.rows:
-        raise ConflictError(
-            f"table {unit.table} of the cluster has {theirs.rows} rows where this store has "
-            f"{ours.rows} ({unit.where[:200]}): was a server started on it?"
-        )
+        raise _other_rows(unit, ours.rows, theirs.rows)
     rows = source.read_arrow(f"SELECT {read_columns(table)} WHERE {unit.where}")
     target.insert_arrow(unit.table, rows, token=f"{store_id}-{unit.where}")
     found = fingerprint(target, table, unit.where)

@@ -5,14 +5,20 @@ import os
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final, get_args
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from vedette.doctor.files import check_certificate
 from vedette.doctor.finding import Finding
+from vedette.doctor.migration import unmoved_state, unmoved_telemetry
+from vedette.errors import VedetteError
 from vedette.limits import CONFIG_CONNECT_S
 from vedette.settings import Setting, Settings, catalogue
+from vedette.state.db.database import open_database
+from vedette.store.engine.capabilities import replicated
+from vedette.store.engine.open import connect_engine
 
 _FOLDERS: Final = frozenset({"data", "feed_files"})
 _PORTS: Final = {"state_dsn": 5432, "clickhouse_dsn": 8123}
@@ -29,6 +35,7 @@ def check_config(settings: Settings, now_us: int, *, is_running: bool) -> Iterat
         yield from _port(settings)
     for name, port in _PORTS.items():
         yield from _database(name, getattr(settings, name), port)
+    yield from _unmoved(settings)
 
 
 def _files(settings: Settings) -> Iterator[Finding]:
@@ -108,14 +115,55 @@ def _database(name: str, dsn: str, default_port: int) -> Iterator[Finding]:
         return
     try:
         where = urlsplit(dsn)
-        host, port = where.hostname or "localhost", where.port or default_port
+        asked = dict(parse_qsl(where.query))
+        host = where.hostname or asked.get("host", "localhost")
+        port = where.port or int(asked.get("port", default_port))
     except ValueError:
         yield Finding("databases", "error", f"{name}: is no URL", "see the reference")
         return
     try:
-        socket.create_connection((host, port), CONFIG_CONNECT_S).close()
+        _connect(host, port)
     except OSError as error:
         yield Finding("databases", "error", f"{name}: {host} port {port}: {error}",
                       "start the database, or mend name, port and firewall")  # fmt: skip
     else:
         yield Finding("databases", "ok", f"{name}: {host} port {port} answers")
+
+
+def _connect(host: str, port: int) -> None:
+    """A host that is a directory has PostgreSQL's socket."""
+    if not host.startswith("/"):
+        socket.create_connection((host, port), CONFIG_CONNECT_S).close()
+        return
+    with socket.socket(socket.AF_UNIX) as local:
+        local.settimeout(CONFIG_CONNECT_S)
+        local.connect(f"{host}/.s.PGSQL.{port}")
+
+
+def _unmoved(settings: Settings) -> Iterator[Finding]:
+    """Whether a server would refuse to begin anew beside what it kept here."""
+    for name, old, refusal in (
+        ("state_dsn", "state.db", _unmoved_state),
+        ("clickhouse_dsn", "telemetry", _unmoved_telemetry),
+    ):
+        if not getattr(settings, name) or not (settings.data / old).exists():
+            continue
+        try:
+            text = refusal(settings)
+        except VedetteError as error:
+            yield Finding("unmoved", "error", f"{name}: {error}", "mend what it says")
+            continue
+        if text:
+            yield Finding("unmoved", "error", f"{name}: {text}", "do one of the two")
+
+
+def _unmoved_state(settings: Settings) -> str | None:
+    with closing(open_database(settings.state_dsn, settings.data)) as state:
+        return unmoved_state(settings.data, state)
+
+
+def _unmoved_telemetry(settings: Settings) -> str | None:
+    capabilities = replicated(settings.clickhouse_cluster, settings.clickhouse_quorum)
+    dsn = settings.clickhouse_dsn
+    with closing(connect_engine(dsn, capabilities, creates=False)) as telemetry:
+        return unmoved_telemetry(settings.data, telemetry)

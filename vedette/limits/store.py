@@ -227,6 +227,14 @@ SKIP_SHARDS_SENSORS_MAX = 5_000
 """Sensors of a condition up to which the shards that hold them are looked up, instead of asking
 all: of more, some are on every shard."""
 
+REPLICA_DELAY_S_MAX = 10
+"""How far behind its shard a replica may be that is read from. More than merges and a restart of
+Keeper keep a replica that is well."""
+
+REPLICA_SETTLED_S = 15
+"""After which every replica that is read from has an insert that fewer than all acknowledged:
+`REPLICA_DELAY_S_MAX`, and what clocks of servers may differ by."""
+
 MIGRATION_UNIT_ROWS = 20_000
 """Rows of an embedded store that move to a cluster as one block: some 30 MB of segments, and what a
 run that is killed repeats."""

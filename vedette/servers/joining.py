@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 import vedette
 from vedette.clock import Clock
 from vedette.errors import StartError, UnavailableError
-from vedette.limits import STORE_OPENING_WAIT_S
+from vedette.limits import REPLICA_SETTLED_S, STORE_OPENING_WAIT_S
 from vedette.model.host import ShardView
 from vedette.pipeline.ingest_queue import IngestQueue, Intake
 from vedette.servers.cluster import Cluster
@@ -24,9 +24,9 @@ from vedette.state.sensors.sensor_shards import begin_shard_map
 from vedette.state.sensors.shard_moves import load_view
 from vedette.state.servers.server_list import Introduction
 from vedette.state.start import newest_revision
-from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.grants import check_rights
-from vedette.store.engine.shard_routing import ShardRouter, shard_count
+from vedette.store.engine.shard_routing import ShardRouter, replica_count, shard_count
 from vedette.store.schema.tables import SCHEMA_VERSION, SHARDED
 
 _CANARY = "secrets_canary"
@@ -71,16 +71,23 @@ def join_cluster(telemetry: ClickHouseEngine, state: Database) -> ShardRouter:
     return router
 
 
+def settle_s_of(telemetry: Engine, quorum: int) -> float:
+    """After how long all replicas that are read from have what a quorum has acknowledged. 0 where
+    the quorum is all of them."""
+    return REPLICA_SETTLED_S if quorum < replica_count(telemetry) else 0.0
+
+
 def open_cluster(
     settings: Settings,
     clock: Clock,
     database: Database,
     newest_seq: int,
+    settle_s: float,
     url: str,
     closing: ExitStack,
 ) -> Cluster:
     """Adds this server to the others. Closing `closing` leaves them. Numbers of commits are greater
-    than `newest_seq`.
+    than `newest_seq`; for `settle_s` see `settle_s_of`.
 
     Raises StartError for an import, which would store what belongs to other servers.
     """
@@ -96,10 +103,10 @@ def open_cluster(
             return ""
 
     introduction = Introduction("", url, "", vedette.__version__, newest_revision(), SCHEMA_VERSION)
-    membership = Membership(database, introduction, certificate, settings.server_lease_s)
+    membership = Membership(database, introduction, certificate, settings.server_lease_s, settle_s)
     membership.begin()
     closing.callback(membership.close)
-    numbers = SharedNumbers(database, membership, newest_seq)
+    numbers = SharedNumbers(database, membership, newest_seq, settle_s)
     closing.callback(numbers.close)
     return Cluster(membership, numbers, ServerTokens(database), clock.now_us)
 

@@ -67,12 +67,15 @@ class Membership:
         introduction: Introduction,
         certificate: Callable[[], str],
         lease_s: float,
+        settle_s: float = 0.0,
     ) -> None:
-        """`introduction` has no id; `certificate` gives the one in use, PEM."""
+        """`introduction` has no id; `certificate` gives the one in use, PEM. After `settle_s` all
+        replicas that are read from have an insert."""
         self._database = database
         self._introduction = introduction
         self._certificate = certificate
         self._lease_s = lease_s
+        self._settle_s = settle_s
         self._id = ""
         self._until_us = 0
         self._until_s = 0.0
@@ -81,6 +84,8 @@ class Membership:
         self._view = View({}, {})
         self._taken: set[int] = set()
         """Slots whose records are accepted."""
+        self._given_s: dict[int, float] = {}
+        """Since when this server has slots that it has not taken yet."""
         self._stopping = threading.Event()
         self._beating = threading.Thread(target=self._beat_loop, name="heartbeat", daemon=True)
         self._sharing = threading.Thread(target=self._sharing_loop, name="sharing", daemon=True)
@@ -205,14 +210,20 @@ class Membership:
         if own_id not in running:
             return  # the heartbeat finds out what that means
         held = {one.slot for one in rows if one.server_id == own_id}
-        if not held <= self._taken:
+        if ripe := self._ripe(held - self._taken):
             self._load_rules()
-            self._intervals.between_commits(lambda: self._take(held - self._taken))
+            self._intervals.between_commits(lambda: self._take(ripe))
         change = change_for(own_id, running, rows)
         if change.release:
             self._intervals.between_commits(lambda: self._release(change.release))
         elif change.claim and slots.claim(self._database, own_id, change.claim):
             self._share()
+
+    def _ripe(self, given: Collection[int]) -> set[int]:
+        """The slots whose hosts can be read back: what the server before stored is everywhere."""
+        now_s = time.monotonic()
+        self._given_s = {slot: self._given_s.get(slot, now_s) for slot in given}
+        return {slot for slot, at_s in self._given_s.items() if now_s - at_s >= self._settle_s}
 
     def _begin_anew(self) -> None:
         """Between two commits: whatever was under way has failed or is stored."""

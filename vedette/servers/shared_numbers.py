@@ -2,11 +2,16 @@
 
 A commit whose writing failed may still be stored by the store, until the time up to which the store
 takes what this server sends (`Membership.fence_us`). Until then its number stays open.
+
+Where fewer replicas than all acknowledge an insert, others have it some seconds later. Followers
+read any of them, and never look back: they learn of a commit after that time.
 """
 
 import queue
 import threading
 import time
+from collections import deque
+from threading import Lock
 
 import structlog
 
@@ -20,14 +25,38 @@ from vedette.state.servers import commit_numbers
 log = structlog.get_logger(__name__)
 
 
+class Delayed:
+    """A number that only grows, as it was some time ago. Thread-safe."""
+
+    def __init__(self, delay_s: float) -> None:
+        self._delay_s = delay_s
+        self._lock = Lock()
+        self._newer: deque[tuple[float, int]] = deque()
+        self._old: int | None = None
+
+    def older(self, number: int, now_s: float) -> int | None:
+        """The number that was given so long ago; None before there is one."""
+        with self._lock:
+            newest = self._newer[-1][1] if self._newer else self._old
+            if newest is None or number > newest:
+                self._newer.append((now_s, number))
+            while self._newer and self._newer[0][0] <= now_s - self._delay_s:
+                self._old = self._newer.popleft()[1]
+            return self._old
+
+
 class SharedNumbers:
     """`CommitNumbers` of a cluster."""
 
-    def __init__(self, database: Database, membership: Membership, above: int) -> None:
-        """Numbers are greater than `above`."""
+    def __init__(
+        self, database: Database, membership: Membership, above: int, settle_s: float
+    ) -> None:
+        """Numbers are greater than `above`. After `settle_s` all replicas that are read from have
+        an insert."""
         commit_numbers.number_above(database, above)
         self._database = database
         self._membership = membership
+        self._delayed = Delayed(settle_s)
         self._uncertain: set[int] = set()
         self._over_s = 0.0
         """When the uncertain ones are over."""
@@ -47,7 +76,10 @@ class SharedNumbers:
 
     @property
     def settled(self) -> int:
-        return commit_numbers.settled(self._database)
+        found = self._delayed.older(commit_numbers.settled(self._database), time.monotonic())
+        if found is None:
+            raise UnavailableError("replicas may not have the newest commits yet")
+        return found
 
     def first_uncertain(self) -> int | None:
         if self._uncertain and time.monotonic() < self._over_s:
@@ -63,7 +95,7 @@ class SharedNumbers:
         time.sleep(2 * limits.PARTITIONS_FOLLOWED_S)
         newest = commit_numbers.newest(self._database)
         until_s = time.monotonic() + limits.PARTITIONS_FOLLOW_WAIT_S
-        while self.settled < newest:
+        while commit_numbers.settled(self._database) < newest:
             if time.monotonic() > until_s:
                 raise UnavailableError("a commit to this partition does not end; try again")
             time.sleep(0.1)

@@ -1,12 +1,13 @@
 """Servers on one state database: leases, slots of hosts, numbers of commits, counts of requests."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select, update
 
+from tests.support.served import wait_for
 from vedette.clock import SystemClock
 from vedette.errors import UnavailableError
 from vedette.limits import HOST_SLOTS, SERVER_GRACE_S
@@ -214,3 +215,35 @@ def test_a_server_keeps_its_lease_while_it_starts(database: Database) -> None:
     finally:
         membership.close()
     assert server_list.running(database) == []
+
+
+class Hosts:
+    """Notes when slots are taken; nothing is stored."""
+
+    def __init__(self) -> None:
+        self.taken_s: dict[int, float] = {}
+
+    def take_slots(self, taken: Collection[int]) -> None:
+        self.taken_s.update(dict.fromkeys(taken, time.monotonic()))
+
+    def drop_slots(self, dropped: Collection[int]) -> None:
+        pass
+
+    def between_commits(self, order: Callable[[], None]) -> None:
+        order()
+
+
+def test_hosts_are_read_back_once_every_replica_has_what_was_stored_before(
+    database: Database,
+) -> None:
+    skip_sqlite(database)
+    one = Introduction("", "https://taking:8443", "", "1", "0030", 1)
+    membership = Membership(database, one, lambda: "", lease_s=10, settle_s=3.0)
+    membership.begin()
+    hosts, began_s = Hosts(), time.monotonic()
+    try:
+        membership.start(hosts, hosts, lambda: None)
+        assert wait_for(lambda: len(hosts.taken_s), HOST_SLOTS, 60)
+        assert min(hosts.taken_s.values()) - began_s >= 3.0
+    finally:
+        membership.close()

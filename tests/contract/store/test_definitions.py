@@ -1,7 +1,11 @@
 """Table definitions on engines that cannot be part of a test run: their text is checked."""
 
+from contextlib import closing
+
 import pytest
 
+from vedette.limits import ALERT_EXPORT_LAG_S, REPLICA_SETTLED_S
+from vedette.servers.joining import settle_s_of
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed, replicated
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.schema.tables import SCHEMA, SEGMENT, TABLES, definitions
@@ -31,3 +35,23 @@ def test_a_cluster_replicates_each_shard_and_routes_by_sensor() -> None:
 def test_every_server_of_a_cluster_holds_the_small_tables() -> None:
     (statement,) = definitions(SCHEMA, CLUSTER)
     assert "'/clickhouse/tables/all/{database}/schema', '{shard}-{replica}'" in statement
+
+
+def test_replicas_that_are_behind_are_not_read_from(root_engine: ClickHouseEngine) -> None:
+    """By settings that the engine knows; an export of alerts is further behind than they may be."""
+    settings = CLUSTER.read_settings
+    assert root_engine.query("SELECT 1", settings=settings).rows == [(1,)]
+    assert settings["fallback_to_stale_replicas_for_distributed_queries"] == 0
+    behind_s = settings["max_replica_delay_for_distributed_queries"]
+    assert int(behind_s) < REPLICA_SETTLED_S < ALERT_EXPORT_LAG_S
+
+
+@pytest.mark.parametrize(("quorum", "settle_s"), [(1, REPLICA_SETTLED_S), (2, 0.0)])
+def test_followers_wait_for_replicas_that_no_quorum_needs(
+    root_engine: ClickHouseEngine, quorum: int, settle_s: float
+) -> None:
+    of_two = ClickHouseEngine(
+        root_engine.open_client, root_engine.database, replicated("replicas", quorum)
+    )
+    with closing(of_two):
+        assert settle_s_of(of_two, quorum) == settle_s

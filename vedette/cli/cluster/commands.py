@@ -141,6 +141,7 @@ def migrate(
             create_tables(target)
         known = begin_shard_map(state, shard_count(target))
         units = migration.planned(source, known, settings.data)
+        migration.check_target(source, target, units)
         _move(source, target, units)
         for name, found in migration.finish(source, target, units):
             typer.echo(f"{name}: {found.rows} rows, checksum {found.checksum:016x}: equal")

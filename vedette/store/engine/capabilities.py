@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from vedette.errors import StartError
-from vedette.limits import SKIP_SHARDS_SENSORS_MAX
+from vedette.limits import REPLICA_DELAY_S_MAX, SKIP_SHARDS_SENSORS_MAX
 
 _CLUSTER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -18,6 +18,12 @@ _READ_SETTINGS: Final[Mapping[str, str | int]] = {
     "optimize_skip_unused_shards": 1,
     "optimize_skip_unused_shards_limit": SKIP_SHARDS_SENSORS_MAX,
 }
+_FRESH_REPLICAS: Final[Mapping[str, str | int]] = {
+    "max_replica_delay_for_distributed_queries": REPLICA_DELAY_S_MAX,
+    "fallback_to_stale_replicas_for_distributed_queries": 0,
+}
+"""Where fewer replicas than all acknowledge an insert, one that was away has not all rows yet: it
+is not read from, rather than an answer lacks them."""
 _PROCESS_GROUP_SETTINGS: Final[Mapping[str, str | int]] = {"distributed_group_by_no_merge": 2}
 
 BY_PROCESS = "by_process"
@@ -111,6 +117,6 @@ def replicated(cluster: str, quorum: int) -> Capabilities:
             "insert_quorum": quorum,
             "insert_quorum_parallel": 1,
         },
-        read_settings=_READ_SETTINGS,
+        read_settings={**_READ_SETTINGS, **_FRESH_REPLICAS},
         process_group_settings=_PROCESS_GROUP_SETTINGS,
     )

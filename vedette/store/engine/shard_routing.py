@@ -68,6 +68,15 @@ def shard_count(engine: Engine) -> int:
     return count
 
 
+def replica_count(engine: Engine) -> int:
+    """How many replicas the shards of the engine's cluster have at most; 0 without a cluster."""
+    found = engine.query(
+        "SELECT max(replica_num) FROM system.clusters WHERE cluster = {cluster:String}",
+        {"cluster": engine.capabilities.cluster},
+    )
+    return int(found.rows[0][0])
+
+
 @contextmanager
 def placed_read(
     router: ShardRouter | None, engine: Engine, sql: str, settings: Settings
