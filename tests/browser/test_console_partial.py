@@ -52,3 +52,14 @@ def test_what_could_be_read_in_part_is_not_called_nothing(visiting: Visiting, pa
         page.emulate_media(color_scheme="dark")
         page.wait_for_timeout(300)
         assert violations(page, COLOURS) == []
+
+
+def test_a_search_says_how_much_of_the_store_it_read(visiting: Visiting, server: Server) -> None:
+    with server.analyst() as client:
+        read = client.get("/api/v1/process", params={"rows": 0}).json()["read"]
+    assert (read["partitions"], read["of_partitions"], read["since"]) == (0, 1, None)
+    assert read["damaged_parts"] > 0
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        settled(page)
+        assert page.inner_text("[data-read]") == "0 of 1 partitions were read whole"

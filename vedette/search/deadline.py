@@ -6,9 +6,11 @@ and marked `incomplete_results`. All attempts together stay within the deadline.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
 
 from vedette.errors import UnavailableError
+from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach, newest_since
 
@@ -24,29 +26,43 @@ _LOOKUP_SHARE: Final = 0.02
 """Share of the deadline for finding where the newest part begins."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[Answer]):
+    """What came of a search within its deadline."""
+
+    answer: Answer | None
+    """None when every attempt ran out of time."""
+    since_ms: int
+    """The earliest window that was read (epoch ms); 0: all of them."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer covers the whole store."""
+        return self.answer is not None and not self.since_ms
+
+
 def with_fallback(
-    engine: Engine, deadline_s: float, run: Callable[[Reach], Answer]
-) -> tuple[Answer | None, bool]:
-    """The answer of `run` and whether it covers the whole store; (None, False) when every attempt
-    ran out of time. Errors of `run` other than a deadline are raised."""
-    is_whole = True
+    engine: Engine, deadline_s: float, run: Callable[[Reach], Answer], scope: Scope = EVERYTHING
+) -> Attempt[Answer]:
+    """The answer of `run` for segments of a scope. Errors of `run` other than a deadline are
+    raised."""
     try:
-        for reach in _reaches(engine, deadline_s):
+        for reach in _reaches(engine, deadline_s, scope):
             try:
-                return run(reach), is_whole
+                return Attempt(run(reach), reach.since_ms)
             except UnavailableError as error:
                 _only_deadline(error)
-            is_whole = False
     except UnavailableError as error:
         _only_deadline(error)
-    return None, False
+    return Attempt(None, 0)
 
 
-def _reaches(engine: Engine, deadline_s: float) -> Iterator[Reach]:
+def _reaches(engine: Engine, deadline_s: float, scope: Scope) -> Iterator[Reach]:
     """The attempts: each is computed only when the one before it ran out of time."""
     yield Reach.within(deadline_s * _WHOLE_SHARE)
     for part, share in _ATTEMPTS:
-        since_ms = newest_since(engine, part, Reach.within(deadline_s * _LOOKUP_SHARE))
+        lookup = Reach.within(deadline_s * _LOOKUP_SHARE)
+        since_ms = newest_since(engine, part, lookup, scope)
         yield Reach.within(deadline_s * share, since_ms)
 
 

@@ -6,6 +6,7 @@ A closed partition cannot hold results when the query requires events later than
 """
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from vedette import limits
@@ -13,7 +14,7 @@ from vedette.query.nodes import And
 from vedette.query.typed import Checked, Match, TimeTest
 from vedette.store.engine.client import Engine
 from vedette.store.integrity.damage import DamagedPart, damaged_parts
-from vedette.store.partitions.lifecycle import cold_partitions, list_partitions
+from vedette.store.partitions.lifecycle import cold_partitions, list_partitions, periods
 from vedette.store.partitions.partition import Partition
 
 _SEARCHED: Final = frozenset({"segment", "binary"})
@@ -40,6 +41,41 @@ def lacks_damaged_parts(engine: Engine, tree: Checked) -> bool:
         for part in damaged_parts(engine)
         if part.table in _SEARCHED
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the store a search has read, of what may hold results of its query. It counts
+    partitions of time, whoever's rows are in them."""
+
+    whole: int
+    """Partitions that were read to the end."""
+    of: int
+    """Partitions that may hold results."""
+    since_ms: int
+    """The earliest window that was read, where time ran out; 0: all of them."""
+    unmounted: int
+    damaged_parts: int
+
+
+def coverage(engine: Engine, tree: Checked, since_ms: int, *, is_answered: bool) -> Coverage:
+    """`since_ms` bounds the windows that were read, 0 for none; nothing was where the search is not
+    `is_answered`. Raises UnavailableError."""
+    since_us = _since_us(tree)
+    found = [one for one in periods(engine) if _may_hold(one[1] or math.inf, since_us)]
+    damaged = [
+        part
+        for part in damaged_parts(engine)
+        if part.table in _SEARCHED and _may_hold(_last_ms(part), since_us)
+    ]
+    lacking = {part.opened_ms for part in damaged}
+    whole = [
+        opened_ms
+        for opened_ms, _, state in found
+        if is_answered and state in _MOUNTED and opened_ms not in lacking and opened_ms >= since_ms
+    ]
+    cold = sum(state == "cold" for _, _, state in found)
+    return Coverage(len(whole), len(found), since_ms, cold, len(damaged))
 
 
 def searched_partitions(engine: Engine, tree: Checked) -> list[Partition]:

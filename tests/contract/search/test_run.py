@@ -10,8 +10,11 @@ from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partia
 from vedette.api.schemas.search.search_parameters import search_request
 from vedette.api.schemas.search.search_results import process_results_body
 from vedette.errors import UnavailableError
+from vedette.model.fields import PROCESS
 from vedette.model.scope import EVERYTHING, Scope
+from vedette.query import check, parse
 from vedette.search.deadline import with_fallback
+from vedette.search.partition_coverage import coverage
 from vedette.search.processes.process_search import search_processes
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition, unmount
@@ -99,9 +102,49 @@ def test_a_slow_search_looks_at_the_newest_part(contract_engine: ClickHouseEngin
             raise UnavailableError("too slow for so many", reason="deadline")
         return found
 
-    found, is_whole = with_fallback(contract_engine, 60, slow)
-    assert found in range(2, 6)
-    assert not is_whole
+    attempt = with_fallback(contract_engine, 60, slow)
+    assert attempt.answer in range(2, 6)
+    assert not attempt.is_whole
+    assert attempt.since_ms > HOUR_MS
+
+
+def test_how_far_a_slow_search_came_tells_nothing_of_other_hosts(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    windows = range(HOUR_MS, HOUR_MS + 80 * 300_000, 300_000)
+    store(contract_engine, *(partial(1, window_ms=window_ms) for window_ms in windows))
+
+    def since_ms() -> int:
+        def slow(reach: Reach) -> int:
+            if not reach.since_ms:
+                raise UnavailableError("too slow", reason="deadline")
+            return 1
+
+        return with_fallback(contract_engine, 60, slow, Scope(frozenset({1}))).since_ms
+
+    before = since_ms()
+    hidden = [partial(n, sensor_id=2, window_ms=windows[-1] + 300_000) for n in range(300)]
+    store(contract_engine, *hidden)
+    assert since_ms() == before
+
+
+def test_a_search_says_how_many_partitions_it_read(contract_engine: ClickHouseEngine) -> None:
+    """Whole ones, of those that may hold results."""
+    for number in range(4):
+        opened_ms = HOUR_MS + number * 3_600_000
+        open_partition(contract_engine, opened_ms)
+        store(contract_engine, partial(number, partition_ms=opened_ms, window_ms=opened_ms))
+    unmount(contract_engine, partition_name(HOUR_MS))
+    tree = check(parse("process_name:*", PROCESS), PROCESS, now_us=NOW_US)
+
+    def told(since_ms: int, *, is_answered: bool = True) -> tuple[int, int, int]:
+        found = coverage(contract_engine, tree, since_ms, is_answered=is_answered)
+        return found.whole, found.of, found.unmounted
+
+    assert told(0) == (3, 4, 1)
+    assert told(HOUR_MS + 2 * 3_600_000) == (2, 4, 1)
+    assert told(HOUR_MS + 2 * 3_600_000 + 300_000) == (1, 4, 1)
+    assert told(0, is_answered=False) == (0, 4, 1)
 
 
 def test_other_failures_are_not_taken_for_a_deadline(engine: ClickHouseEngine) -> None:

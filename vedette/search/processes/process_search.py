@@ -13,7 +13,12 @@ from vedette.query.compile.processes_sql import compile_processes
 from vedette.query.parse.query_params import carried_query
 from vedette.search.comprehensive import is_comprehensive
 from vedette.search.deadline import with_fallback
-from vedette.search.partition_coverage import lacks_damaged_parts, sees_all_segments
+from vedette.search.partition_coverage import (
+    Coverage,
+    coverage,
+    lacks_damaged_parts,
+    sees_all_segments,
+)
 from vedette.search.processes.highlights import Highlight, process_highlights
 from vedette.search.processes.process_columns import Row
 from vedette.search.query_guards import GuardSettings, guarded_check
@@ -100,6 +105,7 @@ class SearchResults:
     """Whether only a part of the store was searched, for lack of time."""
     is_everywhere: bool
     """False when an unmounted partition may hold further results."""
+    read: Coverage
     elapsed_s: float
 
 
@@ -143,8 +149,8 @@ def search_processes(
         now_us=now_us,
     )
     deadline_s = settings.search_deadline_s
-    answer, is_complete = with_fallback(engine, deadline_s, lambda at: _find(engine, question, at))
-    findings = answer or _nothing(request)
+    attempt = with_fallback(engine, deadline_s, lambda at: _find(engine, question, at), scope)
+    findings = attempt.answer or _nothing(request)
     rows = with_segment_tags(engine, findings.found.rows)
     left_s = began + deadline_s - time.monotonic()
     return SearchResults(
@@ -154,8 +160,9 @@ def search_processes(
         terms=terms(tree),
         filtered=findings.hidden,
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
-        is_incomplete=not is_complete or lacks_damaged_parts(engine, checked),
-        is_everywhere=is_complete and sees_all_segments(engine, checked),
+        is_incomplete=not attempt.is_whole or lacks_damaged_parts(engine, checked),
+        is_everywhere=attempt.is_whole and sees_all_segments(engine, checked),
+        read=coverage(engine, checked, attempt.since_ms, is_answered=attempt.answer is not None),
         highlights=process_highlights(engine, tree, rows, Reach.within(left_s, cancel=cancel)),
         facets=findings.facets.counts,
         elapsed_s=time.monotonic() - began,

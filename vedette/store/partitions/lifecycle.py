@@ -137,6 +137,16 @@ def cold_partitions(engine: Engine) -> list[int]:
     return [closed_ms for state, closed_ms, _ in _recent(engine).values() if state == "cold"]
 
 
+def periods(engine: Engine) -> list[tuple[int, int, State]]:
+    """Opening and closing times (epoch ms; 0: open) and states of all partitions that are not
+    deleted, cached for a second."""
+    return [
+        (opened_ms, closed_ms, state)
+        for opened_ms, (state, closed_ms, _) in _recent(engine).items()
+        if state != "deleted"
+    ]
+
+
 def open_partitions(engine: Engine) -> list[int]:
     """Opening times of hot partitions, cached for a second: at most one, unless another server is
     rolling."""

@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from vedette.errors import UnavailableError
 from vedette.model.indexes import INDEXES, SEQ_INDEX, index_name
+from vedette.model.scope import EVERYTHING, Scope
 from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
-from vedette.query.compile.condition import NO_INDEXES, SETTINGS
+from vedette.query.compile.condition import NO_INDEXES, SETTINGS, Condition
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine, Params, Rows, Settings
+from vedette.store.sql.scope_filter import scoped
 
 _ASKED: Final[Settings] = {
     **SETTINGS,
@@ -129,8 +131,16 @@ EVERYWHERE = Reach()
 """All segments, without a deadline."""
 
 
-def newest_since(engine: Engine, part: float, reach: Reach = EVERYWHERE) -> int:
-    """The earliest window (epoch ms, at least 1) of about the newest `part` of all segments."""
-    sql = "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment"
-    since_ms: int = reach.ask(engine, sql, {"older": 1 - part}, indexes=NO_INDEXES).rows[0][0]
+def newest_since(
+    engine: Engine, part: float, reach: Reach = EVERYWHERE, scope: Scope = EVERYTHING
+) -> int:
+    """The earliest window (epoch ms, at least 1) of about the newest `part` of all segments of a
+    scope: answers say it, and it is to tell nothing of other hosts."""
+    within = scoped(Condition("1"), scope)
+    sql = (
+        "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment "
+        f"WHERE {within.sql}"
+    )
+    params = {**within.params, "older": 1 - part}
+    since_ms: int = reach.ask(engine, sql, params, indexes=NO_INDEXES).rows[0][0]
     return max(since_ms, 1)

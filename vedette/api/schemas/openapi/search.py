@@ -77,6 +77,11 @@ _PAGE: Final[dict[str, Schema]] = {
     "filtered": INTEGER,
 }
 
+_READ: Final[dict[str, Schema]] = {
+    **alike(("partitions", "of_partitions", "unmounted_partitions", "damaged_parts"), INTEGER),
+    "since": nullable(TIME),
+}
+
 _YARA: Final[dict[str, Schema]] = {
     **alike(("name", "state", "problem", "username"), TEXT),
     "enabled": FLAG,
@@ -167,6 +172,7 @@ SEARCH: Final[dict[str, Schema]] = {
     "ProcessSearch": record(
         _PAGE
         | {"results": listing(reference("Process")), "all_segments": FLAG, "tagged_pids": OBJECT}
+        | {"read": record(_READ)}
     ),
     "FacetValue": record({"name": TEXT, "value": INTEGER, "percent": NUMBER, "ratio": TEXT}),
     "ProcessSummary": record(

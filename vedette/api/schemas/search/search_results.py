@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from vedette.api.schemas.search.facets import facet_list, process_facets
 from vedette.api.schemas.search.process import Body, process_body
-from vedette.api.schemas.wire_values import elapsed
+from vedette.api.schemas.wire_values import elapsed, known_instant
 from vedette.search.document_search import Results
 from vedette.search.processes.highlights import Highlight
 from vedette.search.processes.process_search import SearchResults
@@ -25,6 +25,13 @@ def process_results_body(found: SearchResults) -> Body:
         "tagged_pids": {},
         "start": found.start,
         "incomplete_results": found.is_incomplete,
+        "read": {
+            "partitions": found.read.whole,
+            "of_partitions": found.read.of,
+            "since": known_instant(found.read.since_ms * 1_000),
+            "unmounted_partitions": found.read.unmounted,
+            "damaged_parts": found.read.damaged_parts,
+        },
         "filtered": found.filtered,
     }
 

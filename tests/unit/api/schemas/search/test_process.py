@@ -14,6 +14,7 @@ from vedette.api.schemas.search.process import (
 from vedette.api.schemas.search.search_results import process_results_body
 from vedette.model.address import pack_address
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA
+from vedette.search.partition_coverage import Coverage
 from vedette.search.processes.process import Relative, Segments
 from vedette.search.processes.process_columns import COUNTED
 from vedette.search.processes.process_search import SearchResults
@@ -112,11 +113,16 @@ def test_a_search_answer_has_every_member() -> None:
     found = SearchResults(
         rows=[], total=3, start=1, elapsed_s=0.1, terms=["a"], filtered=0, highlights=[],
         facets={}, is_comprehensive=False, is_incomplete=False, is_everywhere=True,
+        read=Coverage(2, 5, 1_500_000_000_000, 1, 3),
     )  # fmt: skip
     assert process_results_body(found) == {
         "terms": ["a"], "results": [], "elapsed": 0.1, "comprehensive_search": False,
         "all_segments": True, "total_results": 3, "highlights": [], "facets": {},
         "tagged_pids": {}, "start": 1, "incomplete_results": False, "filtered": 0,
+        "read": {
+            "partitions": 2, "of_partitions": 5, "since": "2017-07-14T02:40:00.000000Z",
+            "unmounted_partitions": 1, "damaged_parts": 3,
+        },
     }  # fmt: skip
 
 
