@@ -105,7 +105,7 @@ def test_nothing_leaves_the_page_while_no_server_answers(
     with visiting() as visit:
         visit.expected += ["ERR_CONNECTION", "ERR_SOCKET", "Failed to fetch", "htmx"]
         page = visit.open("/ui/process?t=all")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         rows = page.locator("tr[data-row]").count()
         with switch.off():
             page.fill("textarea[name=q]", query)

@@ -3,27 +3,21 @@ pages print, and nothing scrolls sideways or lies under a bar. Minutes: `make br
 
 import os
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import Visiting, until
-from tests.browser.test_accessibility import SCREENS, made, settled
-from tests.support.served import Server, open_group
-from tests.support.sysmon import story
-from tests.support.written_detections import alerted_server
-from vedette.model.findings.detection import Detection
+from tests.browser.conftest import SHARED, Visiting, until
+from tests.browser.test_accessibility import SCREENS
 
-pytestmark = pytest.mark.skipif(
-    "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
-)
+pytestmark = [
+    SHARED,
+    pytest.mark.skipif(
+        "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
+    ),
+]
 
-HOST = "contract.example"
-GROUP = "Contract"
 OPENERS = (
     "[data-dialog]:not([aria-disabled=true]), [aria-haspopup=menu], [data-action=help], "
     "[data-action=omnibox], [data-deed]:not([data-deed=update])"
@@ -36,36 +30,6 @@ UNDER = """() => {
   const free = top === null || one === top || one.contains(top) || top.contains(one);
   return free ? "" : one.outerHTML.slice(0, 120);
 }"""
-
-
-@pytest.fixture(scope="module")
-def group(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    return {}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, group: dict[str, int]) -> Iterator[Server]:
-    def detect(server: Server) -> list[Detection]:
-        group["id"], secret = open_group(server, GROUP)
-        with server.client(Authorization=f"Bearer {secret}") as client:
-            assert client.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
-        return [hit(row, RULE, "why it fired") for row in processes(server)]
-
-    with alerted_server(tmp_path_factory.mktemp("contract"), detect) as server:
-        yield server
-
-
-def processes(server: Server) -> list[dict[str, Any]]:
-    with server.analyst() as client:
-        query = {"q": f"hostname:{HOST}", "rows": "50"}
-        return list(client.get("/api/v1/process", params=query).json()["results"])
-
-
-@pytest.fixture(scope="module")
-def known(server: Server) -> dict[str, str]:
-    row = next(one for one in processes(server) if one["process_name"] == "powershell.exe")
-    names = {"process": row["id"], "md5": row["process_md5"], "sensor": row["sensor_id"]}
-    return {name: str(value) for name, value in (names | made(server)).items()}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +50,7 @@ def test_focus_goes_into_what_opens_and_back(
 ) -> None:
     with visiting() as visit:
         page = visit.open(path.format(**known))
-        settled(page)
+        visit.settle()
         openers = page.locator(OPENERS).all()
         assert len(openers) >= 3
         for opener in openers:
@@ -112,12 +76,12 @@ def test_nothing_scrolls_sideways_and_no_focus_is_under_a_bar(
             visit.expected += ["400", "404"]
             for path in SCREENS:
                 page = visit.open(path.format(**known))
-                settled(page)
+                visit.settle()
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, (path, width, wide)
             for path in ("/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors"):
                 page = visit.open(path)
-                settled(page)
+                visit.settle()
                 for _ in range(40):
                     page.keyboard.press("Tab")
                     assert page.evaluate(UNDER) == "", path
@@ -129,7 +93,7 @@ def test_times_are_alike_in_utc_and_right_in_the_reader_s_zone(
 ) -> None:
     with visiting(timezone_id=zone) as visit:
         page = visit.open("/ui/process?t=all")
-        settled(page)
+        visit.settle()
         cell = page.locator("td.time time").first
         at = datetime.fromtimestamp(int(cell.get_attribute("data-time")) // 1_000, UTC)
         assert cell.inner_text() == f"{at:%Y-%m-%d %H:%M:%S}Z"
@@ -153,7 +117,7 @@ def test_a_page_prints_what_it_says_and_who_printed_it(
 ) -> None:
     with visiting() as visit:
         page = visit.open(path.format(**known))
-        settled(page)
+        visit.settle()
         page.emulate_media(media="print")
         text = page.inner_text("body")
         assert shown in text
@@ -187,7 +151,7 @@ def test_screen_readers_are_told_the_tree_the_facets_and_the_severity(
         page.keyboard.press("ArrowDown")
         assert page.inner_text("#said") == "whoami.exe, pid 1200, level 4, 0 children"
         page = visit.open("/ui/process?t=all")
-        settled(page)
+        visit.settle()
         facet = page.locator("fieldset.facet").first
         assert facet.locator("legend").inner_text() == "Process"
         button = facet.locator("[data-narrow=exclude]").first
@@ -201,7 +165,7 @@ def test_screen_readers_are_told_the_tree_the_facets_and_the_severity(
         page.keyboard.press("ArrowRight")
         assert " to " in str(ends.first.get_attribute("aria-valuetext"))
         page = visit.open("/ui/alerts?q=")
-        settled(page)
+        visit.settle()
         assert re.fullmatch(
             r"\d+\s(critical|high|medium|low|info)", page.locator(".severity").first.inner_text()
         )

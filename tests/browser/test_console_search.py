@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import SHARED, Visiting
 from tests.support.served import Server
 from tests.support.sysmon import Host
+
+pytestmark = SHARED
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -58,7 +60,7 @@ def test_hostile_telemetry_is_text_in_the_list_and_beside_it(
 ) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         shown = page.locator("td.cmdline").all_inner_texts()
         assert set(HOSTILE) <= set(shown)
         assert page.locator("#results svg[onload], #results img, #results script").count() == 0
@@ -84,14 +86,14 @@ def test_a_value_is_excluded_included_and_alone_by_keys(
 ) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         total = page.locator("tr[data-row]").count()
         page.locator("tr[data-row]").first.focus()
         for _ in range(4):
             page.keyboard.press("ArrowRight")
         page.keyboard.press("-")
         page.wait_for_url("**-process_name**")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert page.locator("tr[data-row]").count() == total - 1
         page.go_back()
         page.wait_for_selector("html[data-ready]")
@@ -126,7 +128,7 @@ def test_an_event_that_is_selected_is_selected_in_all_panes(
 def test_a_search_page_is_light(visiting: Visiting, told: dict[str, Any]) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert page.evaluate("document.querySelectorAll('*').length") <= 2_500
         assert len(page.content()) <= 250_000
 
@@ -137,7 +139,7 @@ def test_nothing_scrolls_sideways_on_a_narrow_screen(
 ) -> None:
     with visiting(width=320, height=700) as visit:
         page = visit.open(path.replace("ID", told["id"]))
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 

@@ -83,7 +83,7 @@ def test_a_search_without_an_answer_keeps_what_is_there(visiting: Visiting) -> N
     with visiting() as visit:
         visit.expected += ["ERR_FAILED", "Failed to fetch", "htmx"]
         page = visit.open(SEARCH)
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         rows = page.locator("tr[data-row]").count()
         page.route("**/ui/process?*", fail)
         page.fill("textarea[name=q]", "process_name:cmd.exe")
@@ -104,14 +104,14 @@ def test_a_search_that_fails_keeps_rows_and_query_and_is_tried_again(
     with visiting() as visit:
         visit.expected.append(str(status))
         page = visit.open(SEARCH)
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         rows = page.locator("tr[data-row]").count()
         page.route("**/ui/process?*", failing(status))
         page.fill("textarea[name=q]", "process_name:whoami.exe")
         for _ in range(2):  # a second failure takes the place of the first
             page.click("button.primary")
             page.wait_for_selector("main > .error[role=alert]")
-            page.wait_for_load_state("networkidle")
+            visit.settle()
         assert page.locator("main > .error").count() == 1
         assert FAILURES[status] in page.inner_text("main > .error")
         assert page.locator("tr[data-row]").count() == rows > 1
@@ -133,7 +133,7 @@ def test_a_search_that_takes_too_long_can_be_left_and_tried_again(visiting: Visi
     with visiting() as visit:
         visit.expected += ["htmx", "ERR_ABORTED", "AbortError", "timeout"]
         page = visit.open(SEARCH)
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         rows = page.locator("tr[data-row]").count()
         page.route("**/ui/process?*", hold)
         page.fill("textarea[name=q]", "process_name:whoami.exe")
@@ -156,7 +156,7 @@ def test_a_flyout_that_fails_keeps_the_list_and_is_asked_again(visiting: Visitin
     with visiting() as visit:
         visit.expected.append("503")
         page = visit.open(SEARCH)
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         page.route("**/ui/_/process/**", failing(503))
         page.focus("tr[data-row]")
         page.keyboard.press("Enter")

@@ -4,15 +4,15 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting
-from tests.support.served import Server, start_server
+from tests.browser.conftest import SHARED, Visit, Visiting
+from tests.support.served import Server
 from tests.support.sysmon import story
+
+pytestmark = SHARED
 
 HOST = "views.example"
 SCREENS = (
@@ -22,26 +22,17 @@ SCREENS = (
 )
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = start_server(tmp_path_factory.mktemp("views"))
-    found = next(running)
-    send(found, HOST, found.ingest_token)
-    yield found
-    running.close()
+@pytest.fixture(scope="module", autouse=True)
+def told(server: Server) -> None:
+    with server.sender() as client:
+        assert client.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
 
 
-def send(server: Server, host: str, secret: str) -> None:
-    with server.client(Authorization=f"Bearer {secret}") as client:
-        assert client.post("/api/v1/ingest", json=story(host).records).status_code == 200
-
-
-def text_of(page: Any) -> str:
+def text_of(visit: Visit) -> str:
     """What stands on a screen, without what measures the server or the clock."""
-    page.wait_for_load_state("networkidle")
-    return re.sub(
-        r"\d[\d\u2009]* ms|\d+ [smhd]\b|T\d\S+Z| \d\d:\d\d:\S+", "", page.inner_text("main")
-    )
+    visit.settle()
+    measured = r"\d[\d\u2009]* ms|\d+ [smhd]\b|T\d\S+Z| \d\d:\d\d:\S+"
+    return re.sub(measured, "", visit.page.inner_text("main"))
 
 
 def test_a_copied_link_shows_the_same_to_somebody_else(visiting: Visiting) -> None:
@@ -49,15 +40,13 @@ def test_a_copied_link_shows_the_same_to_somebody_else(visiting: Visiting) -> No
       const url = new URL("copy.js", document.querySelector("script[type=module]").src);
       return (await import(url)).absoluteLink();
     }"""
-    for path in SCREENS:
-        with visiting() as visit:
-            page = visit.open(path)
-            shown, link = text_of(page), page.evaluate(script)
+    with visiting() as mine, visiting() as theirs:
+        for path in SCREENS:
+            page = mine.open(path)
+            shown, link = text_of(mine), page.evaluate(script)
             assert "seen=" in link
-        with visiting() as visit:
-            visit.page.goto(link)
-            visit.page.wait_for_selector("html[data-ready]")
-            assert text_of(visit.page) == shown, path
+            theirs.open(link.removeprefix(theirs.url))
+            assert text_of(theirs) == shown, path
 
 
 def test_a_relative_time_is_absolute_in_a_copied_link(visiting: Visiting) -> None:
@@ -82,7 +71,7 @@ def test_a_copied_call_asks_for_the_same_and_runs_nothing(
         page.fill("textarea[name=q]", hostile)
         page.click("button.primary")
         page.wait_for_url("**touch**")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         shown = page.locator("tr[data-row]").evaluate_all("(all) => all.map((r) => r.dataset.row)")
         copied = page.evaluate(
             """async () => {
@@ -126,15 +115,15 @@ def test_going_back_and_forward_restores_each_view(visiting: Visiting) -> None:
         seen = []
         for path in SCREENS[:6]:
             page = visit.open(path)
-            seen.append((page.url, text_of(page)))
-        for url, shown in reversed(seen[:-1]):
+            seen.append((text_of(visit), page.url))  # the first alert opens, and is in the address
+        for shown, url in reversed(seen[:-1]):
             page.go_back()
             page.wait_for_selector("html[data-ready]")
-            assert (page.url, text_of(page)) == (url, shown)
-        for url, shown in seen[1:]:
+            assert (text_of(visit), page.url) == (shown, url)
+        for shown, url in seen[1:]:
             page.go_forward()
             page.wait_for_selector("html[data-ready]")
-            assert (page.url, text_of(page)) == (url, shown)
+            assert (text_of(visit), page.url) == (shown, url)
 
 
 def test_what_is_folded_or_filtered_is_in_the_address(visiting: Visiting, server: Server) -> None:
@@ -152,7 +141,7 @@ def test_what_is_folded_or_filtered_is_in_the_address(visiting: Visiting, server
         page.fill("textarea[name=q]", f"hostname:{HOST}")
         page.click(".query-line .primary")  # a new search leaves it so
         page.wait_for_url("**hostname**")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert not page.is_visible("#facets")
         page = visit.open(f"/ui/process/{row['id']}")
         page.wait_for_selector("[data-loaded]")

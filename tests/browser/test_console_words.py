@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting, until
-from tests.browser.test_accessibility import known, server, settled
+from tests.browser.conftest import SHARED, Visiting, until
 
-__all__ = ["known", "server"]
-
-pytestmark = pytest.mark.skipif(
-    "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
-)
+pytestmark = [
+    SHARED,
+    pytest.mark.skipif(
+        "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
+    ),
+]
 
 SCREENS = (
     *("/ui/", "/ui/alerts?q=&then=host", "/ui/process?t=all", "/ui/binary", "/ui/binary/{md5}"),
@@ -58,7 +58,7 @@ def test_longer_words_are_whole_and_beside_each_other(
     with visiting(width=width) as visit:
         for path in SCREENS:
             page = visit.open(path.format(**known))
-            settled(page)
+            visit.settle()
             page.evaluate(LONGER)
             assert page.evaluate(CUT) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
@@ -69,7 +69,7 @@ def test_a_page_from_right_to_left_has_all_of_it(visiting: Visiting, known: dict
     with visiting() as visit:
         for path in SCREENS:
             page = visit.open(path.format(**known))
-            settled(page)
+            visit.settle()
             page.evaluate("document.documentElement.dir = 'rtl'")
             assert page.evaluate(CUT) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= 1440, path
@@ -97,7 +97,7 @@ def test_two_hundred_views_one_after_another_keep_no_memory(visiting: Visiting) 
             page.fill("textarea[name=q]", f"-process_name:none{at}")
             page.click(".query-line .primary")
             until(page, "(was) => document.getElementById('results')?.dataset.asOf !== was", shown)
-            settled(page)
+            visit.settle()
             page.locator("tr[data-row] td.time").first.click()  # no link
             page.wait_for_selector("#flyout .facts")
             if at == 5:

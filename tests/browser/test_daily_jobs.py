@@ -162,12 +162,12 @@ def test_a_hunt_is_three_steps_and_one_a_refinement(visiting: Visiting, way: str
         hands.write(f"hostname:{HOST}")
         hands.does("Enter", "#search .primary")
         page.wait_for_url("**q=hostname**")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert hands.steps <= 3
         total = page.locator("tr[data-row]").count()
         hands.does("-", ".facet [data-narrow=exclude]")
         page.wait_for_url("**-process_name**")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert page.locator("tr[data-row]").count() < total
         hands.does("r", ".facet [data-rare]")
         hands.sees("[data-rare][aria-pressed=true]")
@@ -229,7 +229,7 @@ def test_a_search_becomes_a_watchlist_in_two_steps(
     with visiting(**WAYS[way]) as visit:
         page = visit.open("/ui/process?t=all&q=process_name:whoami.exe")
         hands = Hands(page, way)
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         hands.does("w", "#results [data-key=w]")
         page.wait_for_url("**/ui/watchlists/new**")
         hands.sees("[data-result] table")

@@ -1,77 +1,79 @@
 """`/docs` in a real browser."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from tests.support.browser import CHROMIUM, Page, browser_page
-from tests.support.served import Server, start_server
+from tests.browser.conftest import SHARED, Visit, Visiting, until
+from tests.support.served import Server
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
+pytestmark = SHARED
 
 VIEWER = "document.querySelector('rapi-doc').shadowRoot"
 LIST = "document.querySelector('rapi-doc')?.shadowRoot?.querySelector('.nav-bar-path')"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    yield from start_server(tmp_path_factory.mktemp("server"))
-
-
-@contextmanager
-def docs_page(server: Server, factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with browser_page(factory.mktemp("profile")) as page:
-        page.call("Page.navigate", url=f"{server.url}/docs")
-        page.until(f"!!{LIST}")
-        yield page
+def asked() -> list[str]:
+    """What the page asked for."""
+    return []
 
 
 @pytest.fixture(scope="module")
-def page(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with docs_page(server, tmp_path_factory) as page:
-        yield page
+def visit(visiting: Visiting, asked: list[str]) -> Iterator[Visit]:
+    with visiting(cookie=None) as visit:
+        visit.page.on("request", lambda request: asked.append(request.url))
+        visit.page.goto(f"{visit.url}/docs")
+        until(visit.page, f"!!{LIST}", patience_s=60)
+        yield visit
 
 
-def test_every_route_of_the_document_is_listed(page: Page, server: Server) -> None:
+@pytest.fixture(scope="module")
+def page(visit: Visit) -> Any:
+    return visit.page
+
+
+def test_every_route_of_the_document_is_listed(page: Any, server: Server) -> None:
     with server.client() as client:
         paths = client.get("/openapi.json").json()["paths"]
     shown = page.evaluate(f"{VIEWER}.querySelector('.nav-bar').textContent")
     assert [path for path in paths if path not in shown] == []
 
 
-def test_a_route_that_is_chosen_shows_its_parameters_and_its_answer(page: Page) -> None:
+def test_a_route_that_is_chosen_shows_its_parameters_and_its_answer(page: Any) -> None:
     page.evaluate(f"{VIEWER}.querySelector('[id=\"link-get-/api/v1/process\"]').click()")
     main = f"{VIEWER}.querySelector('.main-content')"
-    page.until(f"{main}.innerText.includes('Search processes')")
-    page.until(f"!!{main}.querySelector('api-request') && !!{main}.querySelector('api-response')")
+    until(page, f"{main}.innerText.includes('Search processes')")
+    until(page, f"!!{main}.querySelector('api-request') && !!{main}.querySelector('api-response')")
     asked = f"{main}.querySelector('api-request').shadowRoot.textContent"
-    page.until(f"{asked}.includes('svc.comprehensive_search')")
+    until(page, f"{asked}.includes('svc.comprehensive_search')")
     answered = f"{main}.querySelector('api-response').shadowRoot"
-    page.until(f"!!{answered}.querySelector('schema-table, json-tree, schema-tree')")
+    until(page, f"!!{answered}.querySelector('schema-table, json-tree, schema-tree')")
 
 
-def test_the_page_keeps_its_security_policy_and_logs_no_error(page: Page) -> None:
-    assert page.faults() == []
+def test_the_page_keeps_its_security_policy_and_logs_no_error(visit: Visit) -> None:
+    assert visit.complaints == []
 
 
-def test_nothing_is_asked_of_another_server(page: Page, server: Server) -> None:
-    asked = {url for url in page.urls() if not url.startswith("data:")}
-    assert f"{server.url}/openapi.json" in asked
-    assert {url for url in asked if not url.startswith(server.url)} == set()
+def test_nothing_is_asked_of_another_server(page: Any, asked: list[str], server: Server) -> None:
+    found = {url for url in asked if not url.startswith("data:")}
+    assert f"{server.url}/openapi.json" in found
+    assert {url for url in found if not url.startswith(server.url)} == set()
 
 
-def test_a_violation_of_the_policy_would_be_found(
-    server: Server, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with docs_page(server, tmp_path_factory) as page:
-        page.evaluate(
-            "document.body.appendChild(document.createElement('script')).textContent = 'x = 1'"
+def test_a_violation_of_the_policy_would_be_found(visiting: Visiting) -> None:
+    with visiting(cookie=None) as visit:
+        visit.expected += ["policy", "Policy"]
+        visit.page.goto(f"{visit.url}/docs")
+        visit.page.evaluate(
+            "void document.body.append(Object.assign(document.createElement('script'), "
+            "{textContent: 'x = 1'}))"
         )
-        page.evaluate("void fetch('https://192.0.2.1/').catch(() => 1)")
-        page.until("typeof x === 'undefined'")
-        assert any("script-src" in fault for fault in page.faults())
-        assert any("connect-src" in fault for fault in page.faults())
+        visit.page.evaluate("fetch('https://192.0.2.1/').catch(() => 1)")
+        assert visit.page.evaluate("typeof x === 'undefined'")
+        visit.hear("script-src")
+        visit.hear("connect-src")
 
 
 def test_the_policy_allows_no_evaluation_and_no_inline_script(server: Server) -> None:

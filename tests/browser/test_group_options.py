@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import SHARED, Visiting
 from tests.support.served import Server, hire
 from vedette.model.principal import Role
+
+pytestmark = SHARED
 
 PATH = "/ui/groups/1"
 

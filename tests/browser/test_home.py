@@ -1,35 +1,14 @@
 """The home page: tiles lead to what they count, and charts say the same as their table."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import SHARED, Visiting
+from tests.support.one_of_each import HOST
 from tests.support.served import Server, hire, open_group
 from tests.support.sysmon import story
-from tests.support.written_detections import alerted_server
-from vedette.model.findings.detection import Detection
 from vedette.model.principal import Role
 
-HOST = "home.example"
+pytestmark = SHARED
+
 TILES = ("alerts", "over-time", "rules", "hosts", "starts", "sensors", "storage", "changes")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    def detect(server: Server) -> list[Detection]:
-        _, secret = open_group(server, "Home")
-        tale = story(HOST)
-        with server.client(Authorization=f"Bearer {secret}") as client:
-            assert client.post("/api/v1/ingest", json=tale.records).status_code == 200
-        with server.analyst() as client:
-            query = {"q": f"hostname:{HOST}", "rows": "50"}
-            rows = client.get("/api/v1/process", params=query).json()["results"]
-        return [hit(row, RULE, "a finding of the home page") for row in rows]
-
-    with alerted_server(tmp_path_factory.mktemp("home"), detect) as server:
-        yield server
 
 
 def test_every_tile_is_read_and_its_key_leads_to_what_it_counts(visiting: Visiting) -> None:

@@ -1,42 +1,44 @@
 """200 strings that would be markup, script, addresses or commands, wherever senders and users can
-write: on every screen they are text, and nothing of them becomes an element or a request."""
+write: on every screen they are text, nothing of them becomes an element or a request, and what is
+copied from a screen as a call asks for what the screen shows and runs nothing of it."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.browser.conftest import Visiting
-from tests.support.sensor import enrol, secret_of
-from tests.support.served import Server, start_server, wait_for
-from tests.support.sysmon import Host
+from tests.browser.conftest import Visit, Visiting
+from tests.support.hostile_names import HOST, MARK, STRINGS, write_everywhere
+from tests.support.served import Server, start_server
 from vedette.console.untrusted import mixes_scripts, parts
 
-STRINGS: list[str] = json.loads(
-    (Path(__file__).parents[1] / "corpus" / "hostile_strings.json").read_text()
-)
-MARK = "<img src=x onerror=alert(1)>'\"><svg onload=alert(2)>{{7*7}}\u202egnp"
-PRINTABLE = MARK.replace("\u202e", "")
-"""For names that may have no other characters."""
-HOST = "hostile.example"
-RULE = """title: {title}
-id: 0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d
-description: {title}
-level: high
-logsource: {{product: windows, category: process_creation}}
-detection:
-  it: {{CommandLine|contains: never-there}}
-  condition: it
-"""
 INTRUDERS = """() => [...document.querySelectorAll(
   "img:not([src^='/api/v1/binary/']), iframe, object, embed, video, audio, math, base, " +
   "marquee, xmp, script:not([nonce]), " +
   "[onerror], [onload], [onclick], [onfocus], [onmouseover], [ontoggle], " +
   "[hx-get]:not([hx-nonce]), a[href^='javascript' i], a[href^='data' i], a[href^='//']")]
   .map((one) => one.outerHTML.slice(0, 200))"""
+COPIED = """async () => {
+  const copy = await import(new URL("copy.js",
+    document.querySelector("script[type=module]").src));
+  const call = copy.pageCall();
+  return call && [copy.asCurl(call), copy.asPython(call)];
+}"""
+ROWS = "(all) => all.filter((one) => one.offsetParent).map((one) => one.dataset.row)"
+RUN = """
+import json, sys
+for text in json.load(sys.stdin):
+    names = {"__name__": "__main__"}
+    exec(compile(text, "copied", "exec"), names)
+    print(json.dumps(names["found"]))
+"""
+"""Runs programs one after the other, each by itself: the public client is slow to import."""
 SCREENS = {
     "/ui/": "",
     "/ui/alerts?q=": "",
@@ -66,124 +68,104 @@ SCREENS = {
     "/ui/data?tab=checks": "",
     "/ui/settings": "",
 }
+ASKED = ("/ui/sigma", "/ui/sensors")
+"""Screens that are also asked with a query that would run something in a shell that reads it."""
+NOT_ROWS = ("/ui/settings", "/ui/me", "/ui/process/", "/ui/alerts", "/ui/audit")
+"""Their rows are parts of an answer, groups of it, or more than one answer."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a screen showed."""
+
+    intruders: list[str]
+    text: str
+    copied: list[str] | None
+    """Its call in a shell, and with the public client."""
+    rows: list[str]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = start_server(tmp_path_factory.mktemp("hostile"))
-    found = next(running)
-    yield found
-    running.close()
-
-
-def must(answer: httpx.Response) -> Any:
-    assert answer.is_success, answer.text
-    return answer.json() if answer.content else None
+    yield from start_server(tmp_path_factory.mktemp("hostile"))
 
 
 @pytest.fixture(scope="module")
 def known(server: Server) -> dict[str, str]:
-    """What everything hostile is called by."""
-    send_telemetry(server)
-    with server.client() as client:
-        sensor = enrol(client, "sensor.example", secret_of(server))
-        sensor.check_in(health_status=1, health_message=MARK)
-    with server.analyst() as client:
-        query = {"q": f"process_pid:900 hostname:{HOST}", "rows": 1}
-        (row,) = must(client.get("/api/v1/process", params=query))["results"]
-        made = write_names(server, client, sensor.id, row["process_md5"])
-        (host,) = must(client.get("/api/v1/sensor", params={"hostname": HOST}))
-    names = {"process": row["id"], "md5": row["process_md5"], "sensor": sensor.id}
-    return {name: str(value) for name, value in (names | made | {"host": host["id"]}).items()}
+    return write_everywhere(server)
 
 
-def send_telemetry(server: Server) -> None:
-    host = Host(HOST)
-    image = "C:\\Users\\photo_\u202egnp.exe"
-    parent, shell = host.process(900, image, image), host.process(880, "C:\\Windows\\explorer.exe")
-    children = [
-        host.process(1_000 + at, f"C:\\t{at}.exe", text, 10) for at, text in enumerate(STRINGS)
-    ]
-    records = [host.created(parent, shell), *(host.created(one, parent) for one in children)]
-    for at, text in enumerate(STRINGS):
-        data = {"TargetFilename": f"C:\\x\\{text}", "CreationUtcTime": ""}
-        records.append(host.of(parent, 11, 30 + at, **data))
-        records.append(
-            host.of(parent, 13, 30 + at, EventType="SetValue", TargetObject=f"HKLM\\{text}")
-        )
-        records.append(host.of(parent, 22, 30 + at, QueryName=text, QueryResults="203.0.113.9;"))
-        child = host.process(3_000 + at, f"C:\\d{at}\\{text}", "x", 10)
-        named = host.created(child, parent)
-        named["winlog"]["event_data"]["User"] = text
-        records.append(named)
-    body = "".join(f'{{"create":{{}}}}\n{json.dumps(one)}\n' for one in records)
-    with server.sender() as sender:
-        kind = {"Content-Type": "application/x-ndjson"}
-        assert not must(sender.post("/_bulk", content=body, headers=kind))["errors"]
+@pytest.fixture(scope="module")
+def mark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a shell makes that runs a query."""
+    return tmp_path_factory.mktemp("mark") / "ran"
 
 
-def write_names(server: Server, client: httpx.Client, sensor: int, md5: str) -> dict[str, Any]:
-    must(client.put(f"/api/v1/sensor/{sensor}", json={"notes": MARK}))
-    must(client.post("/api/v1/banning/bannedlist", json={"md5hash": "ab" * 16, "text": MARK}))
-    watch = {
-        "name": MARK,
-        "search_query": f'q=cmdline:"{MARK.replace(chr(34), "")}"',
-        "description": MARK,
-    }
-    watchlist = must(client.post("/api/v1/watchlist", json=watch))["id"]
-    must(client.post("/api/v1/sigma", json={"text": RULE.format(title=json.dumps(MARK))}))
-    folder = Path(server.data) / "feeds"
-    folder.mkdir(exist_ok=True)
-    document = folder / "hostile.json"
-    document.write_text(json.dumps(feed_document()))
-    made = client.post("/api/v1/feed", json={"feed_url": document.as_uri(), "enabled": True})
-    feed = must(made)["id"]
-    must(client.post(f"/api/v1/feed/{feed}/synchronize", json={"full_sync": True}))
-    wait_for(lambda: len(client.get(f"/api/v1/feed/{feed}/report").json()) > 0, True, 60)
-    drop = {
-        "name": MARK,
-        "path_filters": ["c:\\\\never\\\\there.exe"],
-        "enabled": False,
-        "global": True,
-    }
-    must(client.post("/api/v1/ingress_approvedlist", json=[drop]))
-    must(
-        client.post("/api/v1/saved_search", json={"name": MARK, "view": "process", "params": "q=x"})
-    )
-    must(client.post("/api/v1/token", json={"name": PRINTABLE, "scope": "read"}))
-    user = {
-        "username": "bob",
-        "first_name": PRINTABLE,
-        "last_name": PRINTABLE,
-        "email": "b@example.com",
-        "password": "a long enough passphrase 1",
-    }
-    must(client.post("/api/user", json=user))
-    must(client.post("/api/team", json={"name": PRINTABLE[:60], "group_access": []}))
-    return {"watchlist": watchlist, "feed": feed, "rule": "0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d"}
-
-
-def feed_document() -> dict[str, Any]:
-    names = {"name": "hostile", "display_name": MARK, "summary": MARK, "tech_data": MARK}
-    report = {"id": "r1", "title": MARK, "link": "javascript:alert(1)", "score": 9, "timestamp": 1}
-    return {
-        "feedinfo": names | {"provider_url": "https://example.com/"},
-        "reports": [report | {"iocs": {"dns": ["evil.example"]}}],
-    }
-
-
-def test_every_screen_shows_hostile_names_as_text(
-    visiting: Visiting, known: dict[str, str]
-) -> None:
+@pytest.fixture(scope="module")
+def walk(visiting: Visiting, known: dict[str, str], mark: Path) -> dict[str, Shown]:
+    """Every screen, by its path."""
+    query = f"?q='; touch {mark}; $(touch {mark}) `touch {mark}` \""
     with visiting() as visit:
-        for path, shown in SCREENS.items():
-            page = visit.open(path.format(**known))
-            page.wait_for_load_state("networkidle")
-            assert page.evaluate(INTRUDERS) == [], path
-            assert shown in page.title() + page.inner_text("body"), path
-            page.emulate_media(media="print")
-            assert page.evaluate(INTRUDERS) == [], path
-            page.emulate_media(media="screen")
+        walked = {path: shown_on(visit, path.format(**known)) for path in SCREENS}
+        return walked | {f"{path}?q": shown_on(visit, path + query) for path in ASKED}
+
+
+def shown_on(visit: Visit, path: str) -> Shown:
+    page = visit.open(path)
+    visit.settle()
+    intruders = page.evaluate(INTRUDERS)
+    rows = page.locator("tr[data-row]").evaluate_all(ROWS)
+    text = page.title() + page.inner_text("body")
+    copied = page.evaluate(COPIED)
+    page.emulate_media(media="print")
+    intruders += page.evaluate(INTRUDERS)
+    page.emulate_media(media="screen")
+    return Shown(intruders, text, copied, rows)
+
+
+def test_every_screen_shows_hostile_names_as_text(walk: dict[str, Shown]) -> None:
+    for path, shown in walk.items():
+        assert shown.intruders == [], path
+        assert SCREENS.get(path, "") in shown.text, path
+
+
+def results_of(body: Any) -> list[Any]:
+    if isinstance(body, list):
+        return body
+    found = body.get("results", body.get("findings", body))
+    return found if isinstance(found, list) else [one for one in found.values() if one]
+
+
+def test_each_screen_s_call_asks_for_what_it_shows(
+    walk: dict[str, Shown], server: Server, mark: Path
+) -> None:
+    calls = {path: (*one.copied, one.rows) for path, one in walk.items() if one.copied}
+    assert len(calls) > 15
+    environ = os.environ | {
+        **{"VEDETTE_TOKEN": server.token, "CURL_CA_BUNDLE": str(server.certificate)},
+        **{"CBAPI_URL": server.url, "CBAPI_TOKEN": server.token, "CBAPI_SSL_VERIFY": "False"},
+    }
+
+    def ran(*words: str, given: str = "") -> list[Any]:
+        """What a program prints, a JSON value a line."""
+        ended = subprocess.run(
+            words, check=False, capture_output=True, text=True, env=environ, input=given
+        )
+        assert ended.returncode == 0, (words, ended.stderr[-2_000:])
+        return [json.loads(line) for line in ended.stdout.strip().split("\n")]
+
+    programs = json.dumps([python for _, python, _ in calls.values()])
+    answers = ran(sys.executable, "-W", "ignore", "-c", RUN, given=programs)
+    for (path, (curl, _, rows)), again in zip(calls.items(), answers, strict=True):
+        (found,) = ran("bash", "-c", curl)
+        assert len(results_of(again)) == len(results_of(found)), (path, curl)
+        if not rows or path.startswith(NOT_ROWS):
+            continue
+        assert len(rows) == len(results_of(found)), (path, curl)
+        text = json.dumps(found, ensure_ascii=False)
+        named = [json.dumps(one, ensure_ascii=False) for one in rows if not one.isdigit()]
+        assert [one for one in named if one not in text] == [], path
+    assert not mark.exists()
 
 
 def shown(text: str) -> str:
@@ -199,7 +181,7 @@ def test_200_strings_are_shown_by_one_rule_in_list_flyout_tree_and_events(
     assert len(wanted) >= 200
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&n=200&q=process_pid:[1000 TO 2000]&sort=start asc")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         cells = set(page.locator("td.cmdline").all_text_contents())
         page.goto(page.url + "&p=2")
         page.wait_for_selector("html[data-ready]")
@@ -234,10 +216,11 @@ def test_a_hostile_value_is_found_as_text_by_the_omnibox_and_the_completions(
             assert page.evaluate(INTRUDERS) == []
             page.keyboard.press("Escape")
         page.click("textarea[name=q]")
-        page.keyboard.type("username:<")
-        page.wait_for_timeout(1_200)
+        with page.expect_response(lambda one: "/query/suggest?" in one.url and "%3C" in one.url):
+            page.keyboard.type("username:<")
+        visit.settle()
         assert page.evaluate(INTRUDERS) == []
         page.fill("textarea[name=q]", MARK)
         page.keyboard.press("Enter")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         assert page.evaluate(INTRUDERS) == []

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting, until
-from tests.browser.test_accessibility import known, server, settled
+from tests.browser.conftest import SHARED, Visiting, until
 from vedette.console.catalogue import PSEUDO, catalogue
 
-__all__ = ["known", "server"]
+pytestmark = SHARED
 
 SCREENS = (
     *("/ui/", "/ui/alerts?q=&then=host", "/ui/process?t=all", "/ui/binary", "/ui/binary/{md5}"),
@@ -58,7 +57,7 @@ def test_no_text_of_a_page_misses_the_catalogue(visiting: Visiting, known: dict[
         found = {}
         for path in SCREENS:
             page = visit.open(path.format(**known))
-            settled(page)
+            visit.settle()
             found[path] = page.evaluate(UNMARKED)
         bare = "\n".join(f"{path}: {text}" for path, texts in found.items() for text in texts)
         assert not bare, bare

@@ -3,31 +3,28 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting, until
-from tests.support.served import Server, start_server
+from tests.browser.conftest import SHARED, Visiting, until
+from tests.support.served import Server
 from tests.support.sysmon import Host, story
+
+pytestmark = SHARED
 
 HOST = "tools.example"
 FORMULA = "=cmd|' /C calc'!A0"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = start_server(tmp_path_factory.mktemp("tools"))
-    found = next(running)
-    send(found, story(HOST).records)
+@pytest.fixture(scope="module", autouse=True)
+def told(server: Server) -> None:
+    send(server, story(HOST).records)
     host = Host(HOST)
     shell = host.process(880, "C:\\Windows\\explorer.exe")
     odd = host.process(990, "C:\\odd.exe", f'{FORMULA},"two"')
-    send(found, [host.created(odd, shell)])
-    yield found
-    running.close()
+    send(server, [host.created(odd, shell)])
 
 
 def send(server: Server, records: list[dict[str, Any]]) -> None:

@@ -114,7 +114,7 @@ def test_a_host_of_the_demo_is_isolated_within_seconds(visiting: Visiting) -> No
 def test_a_program_is_banned_and_a_query_watched(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=process_name:procdump64.exe")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         page.focus("tr[data-row]")
         page.keyboard.press("Enter")
         page.wait_for_selector("#flyout .facts")
@@ -125,7 +125,7 @@ def test_a_program_is_banned_and_a_query_watched(visiting: Visiting) -> None:
         page = visit.open("/ui/bans")
         assert page.locator("tr[data-row]").count() == 1
         page = visit.open("/ui/process?t=all&q=process_name:procdump64.exe")
-        page.wait_for_load_state("networkidle")
+        visit.settle()
         page.keyboard.press("w")
         page.wait_for_selector("[data-result] .figures")
         page.keyboard.type("Memory dumps")
@@ -147,7 +147,7 @@ def test_at_the_end_the_queue_is_clear(visiting: Visiting) -> None:
             page.keyboard.type("the attacks of the demo")
             page.keyboard.press("Control+Enter")
             page.wait_for_selector("#triage[open]", state="hidden")
-            page.wait_for_load_state("networkidle")
+            visit.settle()
             page = visit.open("/ui/alerts")
             if page.locator("text=Queue is clear").count():
                 return

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visiting, until
-from tests.browser.test_accessibility import SCREENS, known, server, settled
+from tests.browser.conftest import SHARED, Visiting, until
+from tests.browser.test_accessibility import SCREENS
 
-__all__ = ["known", "server"]
-
-pytestmark = pytest.mark.skipif(
-    "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
-)
+pytestmark = [
+    SHARED,
+    pytest.mark.skipif(
+        "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
+    ),
+]
 
 OPENERS = (
     "[data-dialog]:not([aria-disabled=true]), [aria-haspopup=menu], [data-action=help], "
@@ -68,7 +69,7 @@ def test_what_opens_takes_the_focus_and_gives_it_back(
     with visiting() as visit:
         visit.expected += ["400", "404"]
         page = visit.open(path.format(**known))
-        settled(page)
+        visit.settle()
         if page.locator("dialog[open]").count():  # the address asked for it
             page.keyboard.press("Escape")
         assert openers(page)

@@ -1,8 +1,10 @@
 """The link that signs in once, as a newcomer follows it from a terminal."""
 
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import SHARED, Visiting
 from tests.support.commands import done
 from tests.support.served import Server
+
+pytestmark = SHARED
 
 
 def link_for(server: Server, name: str) -> str:

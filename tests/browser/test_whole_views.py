@@ -13,9 +13,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import PASSWORD, Visiting, until
+from tests.browser.conftest import PASSWORD, Visit, Visiting, until
 from tests.browser.hands import Hands
-from tests.browser.test_accessibility import settled
 from tests.support import pdf_text
 from tests.support.served import Server
 from tests.support.sysmon import story
@@ -116,7 +115,7 @@ def test_what_is_printed_is_the_committed_text(
 ) -> None:
     with visiting() as visit:
         page = visit.open(path.format(**known))
-        settled(page)
+        visit.settle()
         text = printed(page)
         assert steady(text) == steady((PRINTED / f"{name}.txt").read_text()), text
 
@@ -126,7 +125,7 @@ def test_paper_has_the_events_that_a_window_has_no_room_for(
 ) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/process/{known['other']}")
-        settled(page)
+        visit.settle()
         names = [f"C:\\t\\{at:03}.txt" for at in range(FILES)]
         assert page.locator("#events .windowed-row").count() < FILES
         text = printed(page)
@@ -176,7 +175,7 @@ def test_the_mark_under_the_pointer_and_the_keys_is_the_right_one_of_100000(
     rng = random.Random(SEED)
     with visiting() as visit:
         page = visit.open(f"/ui/process/{known['process']}")
-        settled(page)
+        visit.settle()
         times, lanes = page.evaluate(MAKE, [EVENTS, SEED])
         by_lane = [[at for at in range(EVENTS) if lanes[at] == lane] for lane in range(7)]
         whole = times[-1] - times[0]
@@ -224,14 +223,14 @@ def test_times_are_right_in_a_night_when_clocks_change(
     read = "[...document.querySelectorAll('main time')].map((one) => one.textContent)"
     with visiting(timezone_id=zone) as visit:
         page = visit.open("/ui/bans")
-        settled(page)
+        visit.settle()
         page.evaluate(put, [int(one.timestamp() * 1_000) for one in moments])
         page.keyboard.press("z")
         local = [f"{one.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}.000" for one in moments]
         assert page.evaluate(read) == local
         page.keyboard.press("z")
         assert page.evaluate(read) == [f"{one:%Y-%m-%d %H:%M:%S}.000Z" for one in moments]
-        settled(page)  # the preference is kept
+        visit.settle()  # the preference is kept
 
 
 MOVES = (
@@ -242,15 +241,16 @@ MOVING = ("/ui/audit", "/ui/data", "/ui/jobs", "/ui/settings")
 """What they show changes by itself."""
 
 
-def text_of(page: Any) -> str:
+def text_of(visit: Visit) -> str:
     """What stands on a screen, without what measures the server or the clock."""
-    settled(page)
-    shown = page.inner_text("main") + page.inner_text("#flyout")
+    visit.settle()
+    shown = visit.page.inner_text("main") + visit.page.inner_text("#flyout")
     return re.sub(r"\d[\d\u2009]* ms|\d+ [smhd]\b|\d\d:\d\d:\S+", "", shown)
 
 
-def steps(page: Any, rng: random.Random) -> Iterator[None]:
+def steps(visit: Visit, rng: random.Random) -> Iterator[None]:
     """Clicks what leads to another view, again and again."""
+    page = visit.page
     while True:
         before = page.url
         places = [one for one in page.locator(MOVES).all() if one.is_visible()]
@@ -262,7 +262,7 @@ def steps(page: Any, rng: random.Random) -> Iterator[None]:
         ]
         rng.choice(fit).click()
         page.wait_for_selector("html[data-ready]")
-        settled(page)
+        visit.settle()
         if page.url != before:
             yield
 
@@ -276,10 +276,10 @@ def test_twenty_random_steps_are_there_again_when_going_back_and_forward(
       document.querySelector("script[type=module]").src))).absoluteLink()"""
     with visiting() as visit, visiting() as other:
         page = visit.open("/ui/process?t=all")
-        seen = [(page.url, text_of(page))]
+        seen = [(page.url, text_of(visit))]
         depth = page.evaluate("history.length")
-        for _, _ in zip(range(STEPS), steps(page, rng), strict=False):
-            here = (page.url, text_of(page))
+        for _, _ in zip(range(STEPS), steps(visit, rng), strict=False):
+            here = (page.url, text_of(visit))
             if page.evaluate("history.length") == depth:
                 seen[-1] = here  # the same entry, seen otherwise
             else:
@@ -287,15 +287,15 @@ def test_twenty_random_steps_are_there_again_when_going_back_and_forward(
             depth = page.evaluate("history.length")
             other.page.goto(page.evaluate(link))
             other.page.wait_for_selector("html[data-ready]")
-            assert text_of(other.page) == here[1], here[0]
+            assert text_of(other) == here[1], here[0]
         for url, shown in reversed(seen[:-1]):
             page.go_back()
             page.wait_for_selector("html[data-ready]")
-            assert (page.url, text_of(page)) == (url, shown)
+            assert (page.url, text_of(visit)) == (url, shown)
         for url, shown in seen[1:]:
             page.go_forward()
             page.wait_for_selector("html[data-ready]")
-            assert (page.url, text_of(page)) == (url, shown)
+            assert (page.url, text_of(visit)) == (url, shown)
 
 
 DRAWN = """() => {
@@ -317,7 +317,7 @@ def test_a_turned_name_is_in_its_true_order_in_list_tree_map_title_facet_and_cop
 ) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/process?t=all&q=hostname:{HOST}%20process_pid:1300")
-        settled(page)
+        visit.settle()
         row = page.locator("tr[data-row]")
         assert SHOWN in row.inner_text()
         assert row.locator(".box").first.inner_text() == "U+202E"
@@ -330,7 +330,7 @@ def test_a_turned_name_is_in_its_true_order_in_list_tree_map_title_facet_and_cop
         assert page.evaluate("window.copied") == [TURNED]
         assert "are not seen" in page.inner_text("#undo")
         page = visit.open(f"/ui/process/{known['turned']}")
-        settled(page)
+        visit.settle()
         assert SHOWN in page.title()
         assert SHOWN in page.inner_text("h1")
         assert SHOWN in page.inner_text("#tree")
@@ -359,7 +359,7 @@ def test_what_screen_readers_are_told_is_the_committed_text(
     path, place = SPOKEN[name]
     with visiting() as visit:
         page = visit.open(path.format(**known))
-        settled(page)
+        visit.settle()
         text = page.locator(place).aria_snapshot()
         text = re.sub(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d(\.\d{3})?)?Z", "TIME", text)
         assert text == (SAID / f"{name}.txt").read_text().rstrip("\n"), text
@@ -384,12 +384,12 @@ HEARD = """() => {
 def test_the_result_of_a_search_is_said_once(visiting: Visiting, known: dict[str, str]) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all")
-        settled(page)
+        visit.settle()
         page.evaluate(HEARD)
         page.fill("textarea[name=q]", f"hostname:{HOST}")
         page.keyboard.press("Enter")
         page.wait_for_url("**hostname**")
-        settled(page)
+        visit.settle()
         heard = [one for one in page.evaluate("window.heard") if "processes" in one]
         assert len(heard) == 1, heard
 
@@ -399,7 +399,7 @@ def test_a_focus_that_nothing_shows_would_be_found(
 ) -> None:
     with visiting() as visit:
         page = visit.open("/ui/bans")
-        settled(page)
+        visit.settle()
         hands = Hands(page, "keyboard")
         page.keyboard.press("Tab")
         page.focus("[data-action=help]")
@@ -425,25 +425,25 @@ def test_without_single_keys_no_letter_acts_and_chords_and_arrows_do(
         page.keyboard.press("Escape")
         for path in ("/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors", "/ui/"):
             page = visit.open(path)
-            settled(page)
+            visit.settle()
             page.evaluate("document.activeElement.blur()")
-            shown, url = text_of(page), page.url
+            shown, url = text_of(visit), page.url
             for key in LETTERS:
                 page.keyboard.press(key)
-            assert (text_of(page), page.url) == (shown, url)
+            assert (text_of(visit), page.url) == (shown, url)
             assert not page.evaluate("document.querySelector('dialog[open], #menu:not([hidden])')")
             page.keyboard.press("Control+k")
             page.wait_for_selector("#omnibox[open]")
             page.keyboard.press("Escape")
         page = visit.open("/ui/process?t=all")
-        settled(page)
+        visit.settle()
         page.focus("tr[data-row]")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_selector("#flyout .facts")
         page.click("[data-action=help]")
         page.check("#single-keys")
-        settled(page)
+        visit.settle()
 
 
 def test_a_session_that_ends_in_the_middle_of_a_form_loses_nothing(

@@ -1,0 +1,124 @@
+"""Names and texts that would be markup, script, addresses or commands, wherever senders and users
+can write."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.sensor import enrol, secret_of
+from tests.support.served import Server, wait_for
+from tests.support.sysmon import Host
+
+STRINGS: list[str] = json.loads(
+    (Path(__file__).parents[1] / "corpus" / "hostile_strings.json").read_text()
+)
+MARK = "<img src=x onerror=alert(1)>'\"><svg onload=alert(2)>{{7*7}}\u202egnp"
+PRINTABLE = MARK.replace("\u202e", "")
+"""For names that may have no other characters."""
+HOST = "hostile.example"
+RULE = """title: {title}
+id: 0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d
+description: {title}
+level: high
+logsource: {{product: windows, category: process_creation}}
+detection:
+  it: {{CommandLine|contains: never-there}}
+  condition: it
+"""
+
+
+def write_everywhere(server: Server) -> dict[str, str]:
+    """What everything hostile is called by."""
+    send_telemetry(server)
+    with server.client() as client:
+        sensor = enrol(client, "sensor.example", secret_of(server))
+        sensor.check_in(health_status=1, health_message=MARK)
+    with server.analyst() as client:
+        query = {"q": f"process_pid:900 hostname:{HOST}", "rows": 1}
+        (row,) = must(client.get("/api/v1/process", params=query))["results"]
+        made = write_names(server, client, sensor.id, row["process_md5"])
+        (host,) = must(client.get("/api/v1/sensor", params={"hostname": HOST}))
+    names = {"process": row["id"], "md5": row["process_md5"], "sensor": sensor.id}
+    return {name: str(value) for name, value in (names | made | {"host": host["id"]}).items()}
+
+
+def must(answer: httpx.Response) -> Any:
+    assert answer.is_success, answer.text
+    return answer.json() if answer.content else None
+
+
+def send_telemetry(server: Server) -> None:
+    host = Host(HOST)
+    image = "C:\\Users\\photo_\u202egnp.exe"
+    parent, shell = host.process(900, image, image), host.process(880, "C:\\Windows\\explorer.exe")
+    children = [
+        host.process(1_000 + at, f"C:\\t{at}.exe", text, 10) for at, text in enumerate(STRINGS)
+    ]
+    records = [host.created(parent, shell), *(host.created(one, parent) for one in children)]
+    for at, text in enumerate(STRINGS):
+        data = {"TargetFilename": f"C:\\x\\{text}", "CreationUtcTime": ""}
+        records.append(host.of(parent, 11, 30 + at, **data))
+        records.append(
+            host.of(parent, 13, 30 + at, EventType="SetValue", TargetObject=f"HKLM\\{text}")
+        )
+        records.append(host.of(parent, 22, 30 + at, QueryName=text, QueryResults="203.0.113.9;"))
+        child = host.process(3_000 + at, f"C:\\d{at}\\{text}", "x", 10)
+        named = host.created(child, parent)
+        named["winlog"]["event_data"]["User"] = text
+        records.append(named)
+    body = "".join(f'{{"create":{{}}}}\n{json.dumps(one)}\n' for one in records)
+    with server.sender() as sender:
+        kind = {"Content-Type": "application/x-ndjson"}
+        assert not must(sender.post("/_bulk", content=body, headers=kind))["errors"]
+
+
+def write_names(server: Server, client: httpx.Client, sensor: int, md5: str) -> dict[str, Any]:
+    must(client.put(f"/api/v1/sensor/{sensor}", json={"notes": MARK}))
+    must(client.post("/api/v1/banning/bannedlist", json={"md5hash": "ab" * 16, "text": MARK}))
+    watch = {
+        "name": MARK,
+        "search_query": f'q=cmdline:"{MARK.replace(chr(34), "")}"',
+        "description": MARK,
+    }
+    watchlist = must(client.post("/api/v1/watchlist", json=watch))["id"]
+    must(client.post("/api/v1/sigma", json={"text": RULE.format(title=json.dumps(MARK))}))
+    folder = Path(server.data) / "feeds"
+    folder.mkdir(exist_ok=True)
+    document = folder / "hostile.json"
+    document.write_text(json.dumps(feed_document()))
+    made = client.post("/api/v1/feed", json={"feed_url": document.as_uri(), "enabled": True})
+    feed = must(made)["id"]
+    must(client.post(f"/api/v1/feed/{feed}/synchronize", json={"full_sync": True}))
+    wait_for(lambda: len(client.get(f"/api/v1/feed/{feed}/report").json()) > 0, True, 60)
+    drop = {
+        "name": MARK,
+        "path_filters": ["c:\\\\never\\\\there.exe"],
+        "enabled": False,
+        "global": True,
+    }
+    must(client.post("/api/v1/ingress_approvedlist", json=[drop]))
+    must(
+        client.post("/api/v1/saved_search", json={"name": MARK, "view": "process", "params": "q=x"})
+    )
+    must(client.post("/api/v1/token", json={"name": PRINTABLE, "scope": "read"}))
+    user = {
+        "username": "bob",
+        "first_name": PRINTABLE,
+        "last_name": PRINTABLE,
+        "email": "b@example.com",
+        "password": "a long enough passphrase 1",
+    }
+    must(client.post("/api/user", json=user))
+    must(client.post("/api/team", json={"name": PRINTABLE[:60], "group_access": []}))
+    return {"watchlist": watchlist, "feed": feed, "rule": "0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d"}
+
+
+def feed_document() -> dict[str, Any]:
+    names = {"name": "hostile", "display_name": MARK, "summary": MARK, "tech_data": MARK}
+    report = {"id": "r1", "title": MARK, "link": "javascript:alert(1)", "score": 9, "timestamp": 1}
+    return {
+        "feedinfo": names | {"provider_url": "https://example.com/"},
+        "reports": [report | {"iocs": {"dns": ["evil.example"]}}],
+    }
