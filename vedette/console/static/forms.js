@@ -78,7 +78,8 @@ function compare(form, body, changed) {
     const found = form.elements.namedItem(name)?.labels?.[0];
     return (found?.querySelector("span:not([class])") ?? [...(found?.childNodes ?? [])].find((one) => one.nodeType === 3 && one.data.trim()))?.textContent.trim() ?? name;
   };
-  const shown = (value) => make("td", {}, untrusted([value].flat().map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join("\n")));
+  const lines = (value) => [value].flat().map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join("\n").split("\n");
+  const shown = (value) => make("td", {}, ...lines(value).flatMap((one, at) => [at ? make("br") : "", untrusted(one)]));
   const again = () => send(form, { ...body, was: { ...body.was, ...changed } });
   const choice = (text, act, look) => make("button", { type: "button", class: look, onclick: act }, text);
   const dialog = make("dialog", { class: "wide-dialog", id: "stale", "aria-labelledby": "stale-title" }, make("form", { method: "dialog" },
