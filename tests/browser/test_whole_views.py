@@ -461,6 +461,7 @@ def test_a_session_that_ends_in_the_middle_of_a_form_loses_nothing(
         page.wait_for_selector("dialog[open] textarea")
         page.fill("#ban textarea", "cd" * 16)
         page.fill("#ban [name=text]", "a long thought")
+        page.wait_for_selector("#ban [data-save]:enabled")  # what follows was read
         cookie = page.context.cookies()[0]
         with server.client(Cookie=f"{cookie['name']}={cookie['value']}") as client:
             token = client.get("/api/v1/session").json()["csrf_token"]
