@@ -42,6 +42,9 @@ _CLUSTERS = """
         <one><shard>{replica}</shard></one>
         <doubled><shard>{replica}</shard><shard>{replica}</shard></doubled>
         <replicas><shard>{replica}{replica}</shard></replicas>
+        <away>
+            <shard><internal_replication>true</internal_replication>{replica}{replica}{away}</shard>
+        </away>
         <two_shards><shard>{replica}</shard><shard>{replica}</shard></two_shards>
     </remote_servers>
 """
@@ -66,6 +69,8 @@ _OF_TESTS = (
 """What tests do by themselves, besides what a server does (`store/engine/grants.py`)."""
 
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
+_AWAY = "<replica><host>127.0.0.9</host><port>9</port></replica>"
+"""A replica that never answers."""
 
 
 _Group = list[pytest.Item]
@@ -166,7 +171,7 @@ def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouse
 
 def _root_engine(directory: Path) -> Iterator[ClickHouseEngine]:
     port = _free_port()
-    clusters = _CLUSTERS.format(port=port, replica=_REPLICA.format(port=port))
+    clusters = _CLUSTERS.format(port=port, replica=_REPLICA.format(port=port), away=_AWAY)
     users = _users(directory / "users.xml")
     engine = open_engine(directory, database="test_0", extra_config=clusters + users)
     create_tables(engine)

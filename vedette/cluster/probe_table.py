@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from vedette.cluster.topology import WHO_ANSWERS
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.schema.table import Table
 from vedette.store.schema.tables import definitions

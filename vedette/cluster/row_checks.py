@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from vedette.cluster.probe_table import Probe
-from vedette.cluster.topology import WHO_ANSWERS, Replica, shards
+from vedette.cluster.topology import Replica, shards
 from vedette.doctor.finding import Finding
 from vedette.errors import UnavailableError
 from vedette.limits import MISPLACED_SENSORS_SHOWN, SHARD_LOAD_RATIO_MAX
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.host import ShardMap
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.shard_routing import sharding_expression
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from vedette.cluster.topology import WHO_ANSWERS, Replica, shards
+from vedette.cluster.topology import Replica, shards
 from vedette.doctor.finding import Finding
 from vedette.errors import StartError
 from vedette.limits import CLUSTER_CLOCK_MS_MAX, CLUSTER_QUERY_CLOCK_MS
 from vedette.model.host import ShardMap
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.engine.grants import RIGHTS, check_rights
 from vedette.store.engine.shard_routing import sharding_expression

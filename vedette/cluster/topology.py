@@ -1,12 +1,9 @@
 """What a cluster consists of, as its servers tell."""
 
 from dataclasses import dataclass
-from typing import Final
 
-from vedette.store.engine.client import Engine, Settings
-
-WHO_ANSWERS: Final[Settings] = {"skip_unavailable_shards": 1}
-"""Settings of questions to all servers that some of them need not answer."""
+from vedette.store.engine.capabilities import WHO_ANSWERS
+from vedette.store.engine.client import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,10 @@ _FRESH_REPLICAS: Final[Mapping[str, str | int]] = {
 is not read from, rather than an answer lacks them."""
 _PROCESS_GROUP_SETTINGS: Final[Mapping[str, str | int]] = {"distributed_group_by_no_merge": 2}
 
+WHO_ANSWERS: Final[Mapping[str, str | int]] = {"skip_unavailable_shards": 1}
+"""Settings of questions to all servers (`Capabilities.system`) that some of them need not answer: a
+replica that is away is no outage."""
+
 BY_PROCESS = "by_process"
 """Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""
 
@@ -51,7 +55,10 @@ class Capabilities:
     """` ON CLUSTER '...'` for definitions that must run on every server."""
     sharding_key: str = "sensor_id"
     system_table: str = "system.{}"
-    """Expression that reads a system table of all servers; `{}` stands for its name."""
+    """Expression that reads a system table of all servers; `{}` stands for its name. It fails while
+    one of them is away: see `WHO_ANSWERS`."""
+    shard_table: str = "system.{}"
+    """The same of one server of each shard, for what is to be counted once."""
     insert_settings: Mapping[str, str | int] = field(default_factory=dict)
     """Settings with which an insert returns once the quorum has stored it."""
     read_settings: Mapping[str, str | int] = field(default_factory=dict)
@@ -83,6 +90,9 @@ class Capabilities:
     def system(self, name: str) -> str:
         return self.system_table.format(name)
 
+    def of_shards(self, name: str) -> str:
+        return self.shard_table.format(name)
+
 
 EMBEDDED = Capabilities()
 """ClickHouse in this process: plain tables."""
@@ -112,6 +122,7 @@ def replicated(cluster: str, quorum: int) -> Capabilities:
         cluster=cluster,
         on_cluster=f" ON CLUSTER '{cluster}'",
         system_table=f"clusterAllReplicas('{cluster}', system.{{}})",
+        shard_table=f"cluster('{cluster}', system.{{}})",
         insert_settings={
             "distributed_foreground_insert": 1,
             "insert_quorum": quorum,

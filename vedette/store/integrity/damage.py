@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from vedette import limits
 from vedette.limits import PART_COUNT_BYTES_MAX
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import PartName
 from vedette.store.partitions.lifecycle import list_partitions
@@ -108,6 +109,7 @@ def _detached(engine: Engine) -> tuple[DamagedPart, ...]:
         f"FROM {capabilities.system('detached_parts')} "
         f"WHERE database = {{database:String}} AND {_BROKEN} ORDER BY table, name",
         {"database": engine.database},
+        settings=WHO_ANSWERS,
     ).rows
     if not rows:
         return ()
@@ -167,6 +169,7 @@ def _rows(engine: Engine, name: PartName) -> int | None:
         f"SELECT max(rows) FROM {engine.capabilities.system('parts')} "
         "WHERE database = {database:String} AND table = {table:String} AND name = {part:String}",
         {"database": engine.database, "table": table, "part": name.part},
+        settings=WHO_ANSWERS,
     ).rows
     return int(found[0][0]) or None
 

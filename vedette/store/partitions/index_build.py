@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 from vedette.limits import SUFFIX_INDEXES_CACHE_S, UNINDEXED_ROWS_MAX
 from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS, SUFFIX_COLUMNS, suffix_index_name
 from vedette.query.compile.suffix_index import SuffixIndexes
-from vedette.store.engine.client import Engine
+from vedette.store.engine.capabilities import WHO_ANSWERS
+from vedette.store.engine.client import Engine, Settings
 from vedette.store.partitions.lifecycle import hot_partition
 from vedette.store.schema.merge_indexes import merged_after
 
@@ -33,7 +34,7 @@ def suffix_indexes(engine: Engine) -> SuffixIndexes:
     with _lock:
         since, found = _known.get(engine.root, (-math.inf, SuffixIndexes()))
     if now - since > SUFFIX_INDEXES_CACHE_S:
-        found = _indexed(_noted(engine), _parts(engine), merged_after(engine))
+        found = _indexed(_noted(engine), _parts(engine, WHO_ANSWERS), merged_after(engine))
         with _lock:
             _known[engine.root] = (now, found)
     return found
@@ -124,7 +125,7 @@ class _Parts:
     unmerged_rows: int
 
 
-def _parts(engine: Engine) -> dict[int, _Parts]:
+def _parts(engine: Engine, settings: Settings | None = None) -> dict[int, _Parts]:
     found = engine.query(
         "SELECT toUInt64(partition_id), max(parts), cityHash64({ends:String}, arraySort("
         "arrayDistinct(groupArrayArray(blocks)))), max(unmerged) "
@@ -139,5 +140,6 @@ def _parts(engine: Engine) -> dict[int, _Parts]:
             "segment": engine.capabilities.storage("segment"),
             "ends": ",".join(SUFFIX_COLUMNS),
         },
+        settings=settings,
     )
     return {row[0]: _Parts(row[1], row[2], row[3]) for row in found.rows}

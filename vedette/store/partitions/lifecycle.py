@@ -8,11 +8,12 @@ interrupted changes at start. No command rewrites rows, and each is idempotent.
 
 import math
 import time
-from typing import Literal
+from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
 from vedette.errors import ConflictError, NotFoundError
 from vedette.limits import PARTITIONS_CACHE_S
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import WRITER, Partition, State, partition_name
 from vedette.store.schema.tables import PARTITIONED
@@ -110,8 +111,8 @@ def delete(engine: Engine, name: str) -> Partition:
 
 def recover(engine: Engine) -> None:
     """Complete changes that a crash interrupted: bring partitions to their intended states."""
-    active = _sizes(engine, "parts", "active AND ")
-    detached = _sizes(engine, "detached_parts", "")
+    active = _present(engine, "parts", "active AND ")
+    detached = _present(engine, "detached_parts", "")
     for opened_ms, (state, _, _) in _intended(engine).items():
         key = str(opened_ms)
         if state == "cold" and key in active:
@@ -159,9 +160,10 @@ def closed_partitions(engine: Engine) -> list[int]:
 
 
 def free_disk_bytes(engine: Engine) -> int:
-    """Free bytes on the fullest disk of the engine."""
+    """Free bytes on the fullest disk of the servers that answer."""
     disks = engine.capabilities.system("disks")
-    free: int = engine.query(f"SELECT min(free_space) FROM {disks}").rows[0][0]
+    found = engine.query(f"SELECT min(free_space) FROM {disks}", settings=WHO_ANSWERS)
+    free: int = found.rows[0][0]
     return free
 
 
@@ -236,20 +238,36 @@ def _record(
 
 
 def _sizes(engine: Engine, table: str, condition: str) -> dict[str, tuple[int, int, int]]:
-    """Bytes of all tables, rows and parts of `segment`, by partition."""
-    segment = engine.capabilities.storage("segment")
+    """Bytes of all tables, rows and parts of `segment`, by partition; of one replica of each
+    shard."""
     rows = "sumIf(rows, table = {segment:String})" if table == "parts" else "0"
     found = engine.query(
         f"SELECT partition_id, sum(bytes_on_disk), {rows}, countIf(table = {{segment:String}}) "
-        f"FROM {engine.capabilities.system(table)} WHERE {condition} "
-        "database = {database:String} AND table IN {tables:Array(String)} GROUP BY partition_id",
-        {
-            "segment": segment,
-            "database": engine.database,
-            "tables": [engine.capabilities.storage(name) for name in PARTITIONED],
-        },
+        f"FROM {engine.capabilities.of_shards(table)} WHERE {condition}{_PARTITIONED} "
+        "GROUP BY partition_id",
+        {**_partitioned(engine), "segment": engine.capabilities.storage("segment")},
     )
     return {row[0]: (row[1], row[2], row[3]) for row in found.rows}
+
+
+def _present(engine: Engine, table: str, condition: str) -> set[str]:
+    """Partitions that any server that answers has parts of."""
+    found = engine.query(
+        f"SELECT DISTINCT partition_id FROM {engine.capabilities.system(table)} "
+        f"WHERE {condition}{_PARTITIONED}",
+        _partitioned(engine),
+        settings=WHO_ANSWERS,
+    )
+    return {row[0] for row in found.rows}
+
+
+_PARTITIONED: Final = "database = {database:String} AND table IN {tables:Array(String)}"
+
+
+def _partitioned(engine: Engine) -> dict[str, object]:
+    """The parameters of `_PARTITIONED`."""
+    tables = [engine.capabilities.storage(name) for name in PARTITIONED]
+    return {"database": engine.database, "tables": tables}
 
 
 def _directory(engine: Engine) -> str:

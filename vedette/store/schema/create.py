@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vedette.errors import StartError
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.schema.merge_indexes import begin_merge_indexes
 from vedette.store.schema.table import Table
@@ -54,8 +55,11 @@ def check_schema(engine: Engine) -> None:
 
 def _version(engine: Engine) -> int:
     """The schema version of the store; 0 for a new one, and for one whose creation was killed."""
-    for statement in definitions(SCHEMA, engine.capabilities):
-        engine.command(statement)
+    is_there = "SELECT 1 FROM system.tables WHERE database = {database:String} AND name = 'schema'"
+    # A statement for all servers of a cluster fails while one is away.
+    if not engine.query(is_there, {"database": engine.database}).rows:
+        for statement in definitions(SCHEMA, engine.capabilities):
+            engine.command(statement)
     found: int = engine.query("SELECT max(version) FROM schema").rows[0][0]
     return found
 
@@ -72,14 +76,16 @@ _NONE: Final = _Existing(is_everywhere=False, definitions=())
 
 
 def _existing(engine: Engine) -> dict[str, _Existing]:
-    """The tables of the database, in one query: a statement for each costs a tenth of a second at
-    every start, and `ADD INDEX IF NOT EXISTS` of what exists half a second."""
+    """The tables of the database on the servers that answer, in one query: a statement for each
+    costs a tenth of a second at every start, and `ADD INDEX IF NOT EXISTS` of what exists half a
+    second."""
     system = engine.capabilities.system
     found = engine.query(
         f"WITH (SELECT count() FROM {system('one')}) AS servers "
         "SELECT name, count() >= servers, groupArray(create_table_query) "
         f"FROM {system('tables')} WHERE database = {{database:String}} GROUP BY name",
         {"database": engine.database},
+        settings=WHO_ANSWERS,
     )
     return {
         name: _Existing(bool(is_everywhere), tuple(definitions))

@@ -13,6 +13,7 @@ setting; then the record is made again.
 from typing import Final
 
 from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS
+from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.schema.table import NO_LATE_INDEXES_ON_MERGE
 
@@ -45,7 +46,7 @@ def merged_after(engine: Engine) -> int | None:
 
 
 def _is_set(engine: Engine) -> bool:
-    """Whether the setting is in force on all servers."""
+    """Whether the setting is in force on all servers that answer."""
     found = engine.query(
         "SELECT min(position(engine_full, {setting:String}) > 0) "
         f"FROM {engine.capabilities.system('tables')} "
@@ -55,6 +56,7 @@ def _is_set(engine: Engine) -> bool:
             "database": engine.database,
             "segment": engine.capabilities.storage("segment"),
         },
+        settings=WHO_ANSWERS,
     )
     return bool(found.rows[0][0])
 
