@@ -49,7 +49,9 @@ _CLUSTERS = """
     </remote_servers>
 """
 _USERS = """<clickhouse>
-    <profiles><default/></profiles>
+    <profiles><default>
+        <parallel_distributed_insert_select>0</parallel_distributed_insert_select>
+    </default></profiles>
     <quotas><default/></quotas>
     <users><default>
         <password/>
@@ -61,6 +63,8 @@ _USERS = """<clickhouse>
     </default></users>
 </clickhouse>
 """
+"""A statement that reads and writes a Distributed table would run on each shard by itself, where
+`shardNum()` does not say which one it is: the policies of `support/two_shards.py` need it."""
 _OF_TESTS = (
     "GRANT DROP, TRUNCATE, OPTIMIZE, ALTER, CREATE VIEW ON test_*.*",
     "GRANT SYSTEM ON *.*",

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from tests.contract.alerting.detections import NOW_US, detection
+from tests.support.indexed import STORES
+from tests.support.two_shards import SHARD_MAP, router
 from vedette import limits
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.triage import (
@@ -16,10 +18,11 @@ from vedette.alerting.triage import (
     ids_condition,
 )
 from vedette.clock import DrivenClock
-from vedette.errors import NotFoundError
+from vedette.errors import NotFoundError, UnavailableError
 from vedette.model.alert_fields import ALERT
 from vedette.model.findings.alert import HistoryEntry
 from vedette.model.findings.detection import Detection, Source
+from vedette.model.host import MoveStep, SensorMove, ShardView
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, parse
 from vedette.query.compile.alerts_sql import compile_alerts
@@ -30,7 +33,9 @@ from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database
 from vedette.state.policy import alert_audit
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.engine.shard_routing import ShardRouter
 from vedette.store.read.detection.alerts import alerts_by_id, count_alerts
+from vedette.store.schema.tables import SHARDED
 from vedette.store.write.alert_retention import delete_alerts_before
 
 BOB = Analyst(5, "bob", NOW_US + 1_000_000)
@@ -270,3 +275,27 @@ def test_retention_deletes_what_nothing_happened_to_for_long(
     assert found.keys() == {kept.id, detection(3).id}
     assert found[kept.id]["count"] == 2
     assert found[kept.id]["created_time"] // 1_000_000 == NOW_US // 1_000_000
+
+
+@pytest.mark.parametrize("step", ["copy", "swap", "delete"])
+@pytest.mark.parametrize(
+    "contract_engine", [STORES["two_shards"]], ids=["two_shards"], indirect=True
+)
+def test_an_alert_of_a_host_that_is_being_moved_is_not_changed(
+    contract_engine: ClickHouseEngine, database: Database, writer: DetectionWriter, step: MoveStep
+) -> None:
+    """The change would be written to one of two copies, and the other would stay."""
+    moved, other = detection(2, sensor_id=2), detection(1, sensor_id=1)
+    writer.write([moved, other])
+    moves = (SensorMove(2, SHARD_MAP.shard_of(2), SHARD_MAP.shard_of(1), step),)
+    view = ShardView(SHARD_MAP, 1, moves)
+    contract_engine.route_by(ShardRouter(lambda: view, SHARDED))
+    both, done = ids_condition([moved.id, other.id]), Wanted(status="Resolved")
+    with pytest.raises(UnavailableError, match="being moved"):
+        change_alerts_at_once(contract_engine, database, EVERYTHING, both, "both", done, BOB)
+    changed = change_alert(contract_engine, database, EVERYTHING, other.id, done, BOB)
+    assert changed["status"] == "Resolved"
+    contract_engine.route_by(router())
+    assert alerts_by_id(contract_engine, [moved.id])[moved.id]["status"] == "Unresolved"
+    change_alert(contract_engine, database, EVERYTHING, moved.id, done, BOB)
+    assert alerts_by_id(contract_engine, [moved.id])[moved.id]["status"] == "Resolved"

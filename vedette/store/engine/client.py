@@ -416,9 +416,9 @@ class ClickHouseEngine:
             domain_errors(),
             self._readers.borrow() as client,
             self.process_cache.writing(),
-            placed_command(self._router, sql),
+            placed_command(self._router, sql, params) as placed,
         ):
-            client.command(sql, parameters=escaped(params))
+            client.command(sql, parameters=escaped(placed))
         self._failed_writes.confirm(seen)
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":

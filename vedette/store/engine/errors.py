@@ -26,6 +26,9 @@ MANY_CODES = frozenset({158, 191})
 REFUSED = "the lease of the server that sent this is over"
 """In the engine's answer to an insert that came too late (`fenced_insert.py`)."""
 
+MOVING = "sensors are being moved to another shard"
+"""Also in the engine's answer to a statement that would have changed rows of them."""
+
 THROWN_CODE = 395
 """A statement raised an error on purpose."""
 
@@ -127,6 +130,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
     if code == THROWN_CODE and REFUSED in text:
         return UnavailableError(f"the telemetry store cannot answer: {REFUSED}")
+    if code == THROWN_CODE and MOVING in text:
+        return UnavailableError(MOVING, reason="moving")
     if code in UNAVAILABLE_CODES:
         right = _missing_right(text)
         cause = UNAVAILABLE_CODES[code] + (f": {right}" if right else "")

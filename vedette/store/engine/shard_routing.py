@@ -16,7 +16,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -25,9 +25,10 @@ import pyarrow.compute as pc
 
 from vedette.errors import StartError, UnavailableError
 from vedette.model.host import ShardMap, ShardView
+from vedette.store.engine.errors import MOVING
 
 if TYPE_CHECKING:
-    from vedette.store.engine.client import Engine, Settings
+    from vedette.store.engine.client import Engine, Params, Settings
 
 _FILTER: Final = re.compile(r"'(\w+)': '([^']*)'")
 """A pair of `additional_table_filters`."""
@@ -94,20 +95,32 @@ def placed_read(
         yield sql, settings
 
 
+MOVED: Final = "moved_sensors"
+"""Parameter that a statement gets: sensors that are being moved. What it wrote of them would be
+lost with the copy that it was made of."""
+
+
 @contextmanager
-def placed_command(router: ShardRouter | None, sql: str) -> Iterator[None]:
-    """Raises UnavailableError for what changes rows on all shards while some are copied."""
+def placed_command(
+    router: ShardRouter | None, sql: str, params: Params | None = None
+) -> Iterator[Params | None]:
+    """The parameters of a command, which is under way until the block ends. Raises UnavailableError
+    for what changes rows on all shards while some are copied."""
     if router is None:
-        yield
+        yield _with_moved(sql, params, ())
         return
     with router.using() as view:
         if view.moves and sql.startswith("ALTER TABLE"):
             raise _moving()
-        yield
+        yield _with_moved(sql, params, [one.sensor_id for one in view.moves])
+
+
+def _with_moved(sql: str, params: Params | None, sensors: Sequence[int]) -> Params | None:
+    return {**(params or {}), MOVED: list(sensors)} if f"{{{MOVED}:" in sql else params
 
 
 def _moving() -> UnavailableError:
-    return UnavailableError("sensors are being moved to another shard", reason="moving")
+    return UnavailableError(MOVING, reason="moving")
 
 
 def hiding(view: ShardView, tables: Collection[str], database: str, asked: object) -> Settings:

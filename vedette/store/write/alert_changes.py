@@ -12,6 +12,8 @@ from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_MAPS, ALERT_TEXTS,
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
+from vedette.store.engine.errors import MOVING
+from vedette.store.engine.shard_routing import MOVED
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import scoped
 
@@ -47,7 +49,8 @@ class AlertChange:
 
 def change_alerts(engine: Engine, where: Condition, scope: Scope, change: AlertChange) -> int:
     """Writes the next version of the alerts of the scope that a condition selects and that are not
-    so already; returns how many. The caller holds `ALERT_WRITERS`."""
+    so already; returns how many. The caller holds `ALERT_WRITERS`. Raises UnavailableError, also
+    where one of them is of a sensor that is being moved."""
     within = scoped(where, scope)
     values = _values(change)
     params: dict[str, Any] = {
@@ -94,6 +97,10 @@ _BOUND: Final = {
     "notes": "{new_notes:String}",
     "report_ignored": "{new_report_ignored:UInt8}",
 }
+_CHANGE_ID: Final = (
+    f"if(throwIf(sensor_id IN {{{MOVED}:Array(UInt32)}}, '{MOVING}') = 0, {{change_id:UInt64}}, 0)"
+)
+"""Fails where one of the selected alerts is of a sensor that is being moved."""
 _MOMENT: Final = "fromUnixTimestamp64Micro({changed_us:Int64}, 'UTC')"
 
 
@@ -130,7 +137,7 @@ def _values(change: AlertChange) -> dict[str, str]:
         values["resolved_time"] = "fromUnixTimestamp64Micro({new_resolved_us:Int64}, 'UTC')"
     return values | {
         "version": "greatest(version + 1, toUInt64({changed_us:Int64}))",
-        "change_id": "{change_id:UInt64}",
+        "change_id": _CHANGE_ID,
         "updated_time": _MOMENT,
         "history": f"arraySlice(arrayPushBack(history, {{entry:String}}), -{ALERT_HISTORY_MAX:d})",
     }
