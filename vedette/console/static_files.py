@@ -35,7 +35,7 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
 
 _COMMENT: Final = re.compile(rb""" // [^"'`]*$""")
 _LITERAL: Final = re.compile(rb"""['`/]""")
-_QUOTED: Final = re.compile(rb"""("(?:[^"\\]|\\.)*")""")
+_QUOTED: Final = re.compile(rb"""(?s)("(?:[^"\\]|\\.)*\\?(?:"|\Z))""")
 _BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|]) ?")
 
 
