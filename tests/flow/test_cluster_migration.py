@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.api.test_sigma_rules import SIGMA, alerted, rule
-from tests.flow.test_cluster_command import run
 from tests.support.clickhouse_front import PASSWORD, USER, Front, clickhouse_front
 from tests.support.postgres_server import Postgres, postgres_server
 from tests.support.served import Server, start_server, wait_for
@@ -95,6 +94,17 @@ def data(stopped: tuple[Path, dict[str, Any]], front: Front, tmp_path: Path) -> 
 
 def settings_of(front: Front) -> str:
     return f'clickhouse_dsn = "{front.dsn}"\nclickhouse_quorum = 1\n'
+
+
+def run(data: Path, *words: str, exit_code: int = 0) -> str:
+    """In a process of its own: it opens the embedded store, and this process may have another."""
+    command = [sys.executable, "-m", "vedette", "cluster", *words, "--data", str(data)]
+    told = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert told.returncode == exit_code, told.stdout
+    return told.stdout
 
 
 def checked(data: Path) -> tuple[int, str]:
