@@ -80,7 +80,9 @@ def test_binaries(client: DocumentClient) -> None:
         facet="true", **{"facet.field": ["observed_filename_facet", "group"]}
     )
     assert client["POST /api/v1/binary"]({"q": "", "rows": 1})["results"]
-    for one in found["results"]:
+    with_md5 = [one for one in found["results"] if one["md5"].strip("0")]
+    assert with_md5
+    for one in with_md5:
         client["GET /api/v1/binary/{md5}/summary"](md5=one["md5"])
     # Copies of binaries may be there: other tests of the same server send some.
     client["GET /api/v1/binary/{md5}"](md5="0" * 32, fails=True)
