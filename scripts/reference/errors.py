@@ -40,6 +40,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "internal_error": "A bug; the message names the request id to look for in the log.",
     "issuer_mixed_up": "The answer to a sign-in is another identity provider's.",
     "link_ended": "The link was used, or its time is over. `vedette user link` makes another.",
+    "changed_meanwhile": "Somebody else changed it since it was read. `changed` is what is now.",
     "locked_out": "Too many attempts to sign in. Wait a quarter of an hour.",
     "method_not_allowed": "The route does not have this method.",
     "no_sensor": "No host that has the file runs a sensor that could send it.",

@@ -19,6 +19,7 @@ import pytest
 
 from scripts.old_store import asked
 from tests.fault.rounds import is_long
+from tests.support.forms import in_form
 from tests.support.served import serving
 from tests.support.upgrades import killed_upgrade, opened_answers
 from vedette.errors import StartError
@@ -94,7 +95,8 @@ def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: 
     assert '"expected_s"' in log
 
 
-@pytest.mark.parametrize("version", EARLIER)
+# The oldest takes all steps that any does, the newest is what most stores are.
+@pytest.mark.parametrize("version", in_form([EARLIER[0], EARLIER[-1]], EARLIER))
 def test_an_upgrade_that_is_killed_after_any_statement_is_completed(
     version: str, tmp_path: Path
 ) -> None:

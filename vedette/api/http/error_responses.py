@@ -43,6 +43,7 @@ STATUSES: Final[tuple[tuple[type[VedetteError], int], ...]] = (
     (UnauthorizedError, 401),
     (ForbiddenError, 403),
     (NotFoundError, 404),
+    (StaleError, 409),
     (ConflictError, 409),
     (TooLargeError, 413),
     (CallerError, 400),

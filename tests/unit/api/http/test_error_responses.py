@@ -21,6 +21,7 @@ FAILURES: list[tuple[errors.VedetteError, int, str]] = [
     (errors.ForbiddenError("no"), 403, "forbidden"),
     (errors.NotFoundError("none"), 404, "not_found"),
     (errors.ConflictError("twice"), 409, "conflict"),
+    (errors.StaleError("changed", {"name": "theirs"}), 409, "changed_meanwhile"),
     (errors.TooLargeError("big"), 413, "too_large"),
     (errors.BusyError("full"), 429, "busy"),
     (errors.UnavailableError("down"), 503, "unavailable"),
