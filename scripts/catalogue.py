@@ -12,7 +12,7 @@ from typing import Final
 
 from jinja2 import Environment, nodes
 
-from vedette.console import catalogue, navigation, severity, time_range
+from vedette.console import catalogue, html, navigation, severity, time_range
 from vedette.console.catalogue import LANGUAGES, is_text
 from vedette.console.group_options import SECTIONS
 from vedette.console.screens import (
@@ -86,8 +86,14 @@ def named() -> Mapping[str, list[str]]:
     entries = navigation.ENTRIES
     return {
         "navigation.py": [*(one.section for one in entries), *(one.label for one in entries)],
+        "html.py": [html.MORE],
         "severity.py": list(severity.LEVELS),
-        "time_range.py": ["all time", "{1} to {2}", *time_range.LAST.values()],
+        "time_range.py": [
+            "all time",
+            "{1} to {2}",
+            *time_range.LAST_ONE.values(),
+            *time_range.LAST.values(),
+        ],
         "group_options.py": [
             *SECTIONS,
             *(one.heading for one in options),

@@ -25,6 +25,9 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
         started(sensor, f"c:\\{HOSTILE}.exe", md5, sha256)
         page = analyst.get(f"/ui/binary/{md5}").text
         assert "Known by its hash alone" in page
+        assert ">1 host, 1 run<" in page
+        german = analyst.get(f"/ui/binary/{md5}", headers={"Accept-Language": "de"}).text
+        assert ">1 Host, 1 Start<" in german
         assert f'data-call="POST /api/v1/binary/{md5}/request"' in page
         assert analyst.post(f"/api/v1/binary/{md5}/request", json={}).status_code == 200
         assert "its file was ordered: waiting" in analyst.get(f"/ui/binary/{md5}").text

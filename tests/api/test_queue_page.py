@@ -42,3 +42,18 @@ def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None
     groups = int(re.search(r"alerts in (\d+) group", page.text)[1])
     shown = len(re.findall('class="group (outer)?"', page.text))
     assert (groups > shown) is ("here the gravest" in page.text)
+
+
+def test_one_alert_is_in_the_singular(server: Server) -> None:
+    query = {"q": 'title:"Finding 7" process_name:whoami.exe'}
+    with server.analyst() as client:
+        pages = {
+            language: client.get("/ui/alerts", params=query, headers={"Accept-Language": language})
+            for language in ("en", "de")
+        }
+    text = {name: " ".join(re.sub(r"<[^>]+>", "", one.text).split()) for name, one in pages.items()}
+    assert "1 alert in 1 group ·" in text["en"]
+    assert "1 alert · 1 host · last" in text["en"]
+    assert 'aria-label="The alert of Finding 7"' in pages["en"].text
+    assert "1 Alarm in 1 Gruppe ·" in text["de"]
+    assert "1 Alarm · 1 Host · letzter" in text["de"]

@@ -1,6 +1,7 @@
 """Every screen by the rules of axe-core, light and dark, with what opens on it, and as it is when
 there is nothing, when it fails, and when its reader may not see it. No violation is let through."""
 
+import os
 import time
 from collections.abc import Sequence
 from importlib import resources
@@ -79,10 +80,26 @@ def test_a_screen_has_no_violation(visiting: Visiting, known: dict[str, str], pa
         assert violations_in_the_dark(page) == []
 
 
-@pytest.mark.parametrize("path", ["/ui/", "/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors"])
-def test_a_screen_has_no_violation_on_a_phone(visiting: Visiting, path: str) -> None:
-    with visiting(width=390, height=844) as visit:
-        page = visit.open(path)
+SIZES: dict[str, dict[str, Any]] = {
+    "390x844": {"width": 390, "height": 844},
+    "1280x720": {"width": 1280, "height": 720},
+    "200%": {"width": 720, "height": 450, "device_scale_factor": 2},
+}
+FEW = (
+    *(("390x844", one) for one in ("/ui/", "/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors")),
+    *(("1280x720", one) for one in ("/ui/alerts?q=", "/ui/process/{process}")),
+    *(("200%", one) for one in ("/ui/process?t=all", "/ui/process/{process}")),
+)
+ALL = tuple((size, path) for size in SIZES for path in SCREENS)
+
+
+@pytest.mark.parametrize(("size", "path"), ALL if "VEDETTE_TEST_BROWSER" in os.environ else FEW)
+def test_a_screen_has_no_violation_at_other_sizes(
+    visiting: Visiting, known: dict[str, str], size: str, path: str
+) -> None:
+    with visiting(**SIZES[size]) as visit:
+        visit.expected += ["400", "404"]
+        page = visit.open(path.format(**known))
         visit.settle()
         assert violations(page) == []
 

@@ -53,7 +53,7 @@ def test_alerts_are_triaged_by_keyboard_and_taken_back(visiting: Visiting, serve
         assert open_alerts(server) == before - 1
         assert page.evaluate("document.activeElement.matches('tr[data-row]')")
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=1 alerts are what they were", timeout=60_000)
+        page.wait_for_selector("text=1 alert is what it was", timeout=60_000)
         assert open_alerts(server) == before
 
 

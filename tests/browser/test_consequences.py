@@ -10,9 +10,10 @@ import pytest
 
 from tests.api.test_sigma_rules import rule
 from tests.browser.conftest import Visiting
-from tests.support.sensor import PlayedSensor, enrol, secret_of, sending_group
+from tests.support.sensor import PlayedSensor, enrol, event, secret_of, sending_group
 from tests.support.served import Server, hire, start_server, wait_for
 from tests.support.sysmon import story
+from vedette.clock import SystemClock
 from vedette.model.group import IsolationExclusion
 from vedette.model.principal import Role
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
@@ -174,6 +175,56 @@ def test_who_is_locked_out_by_approving_is_who_was_shown(
         ).json()
         assert found["caller"] == {"address": "127.0.0.1", "approved": False}
         client.patch("/api/v1/approvedlist/enabled", json={"state": False})
+
+
+def ran(sensor: PlayedSensor, kind: str, md5: str, pid: int) -> None:
+    """The host says that a program of this hash started, or was blocked."""
+    now_us = SystemClock().now_us()
+    program = {"path": f"/opt/{md5[:6]}", "cmdline": "x", "md5": md5}
+    assert sensor.send([event(kind, now_us, pid, now_us, **program)]).is_success
+
+
+def obeys(sensor: PlayedSensor, md5: str) -> None:
+    """Its program is started anew: a sensor that was told of a ban blocks it."""
+    told = sensor.check_in(ban_version=0).json()["bans"]["add"]
+    assert md5 in {one["md5"] for one in told}
+    ran(sensor, "block", md5, 700)
+    block = {"md5": md5, "path": "/opt/x", "pid": 700, "time_us": SystemClock().now_us()}
+    assert sensor.check_in(blocks=[block | {"count": 1}]).is_success
+
+
+def test_a_ban_blocks_on_the_hosts_that_were_shown(visiting: Visiting, server: Server) -> None:
+    banned, other = (uuid4().hex for _ in range(2))
+    secret = secret_of(server)
+    with server.client() as client, server.analyst() as analyst:
+        names = [f"{name}-{banned[:6]}.example" for name in ("one", "two", "none")]
+        sensors = [enrol(client, name, secret) for name in names]
+        for sensor, md5 in zip(sensors, (banned, banned, other), strict=True):
+            ran(sensor, "start", md5, 500)
+        wait_for(lambda: hosts_of(analyst, f"process_md5:{banned}") == set(names[:2]), True, 60)
+        with visiting() as visit:
+            page = visit.open("/ui/bans")
+            page.keyboard.press("n")
+            page.fill("#ban textarea", banned)
+            page.wait_for_selector("#ban [data-known] td.num")
+            counts = page.locator("#ban [data-known] td.num").all_inner_texts()
+            assert counts == ["2", "2"]  # hosts that have it, and that run it
+            page.keyboard.press("Control+Enter")
+            page.wait_for_selector(f"tr[data-row]:has-text('{banned}')")
+            page = visit.open(f"/ui/bans/{banned}")
+            running = page.locator("ul:has(a[href^='/ui/sensors/']) a").all_inner_texts()
+            for sensor in sensors[:2]:
+                obeys(sensor, banned)
+            blocked = f"blocked_md5:{banned}"
+            wait_for(lambda: hosts_of(analyst, blocked) == set(names[:2]), True, 60)
+            assert set(running) == hosts_of(analyst, blocked) == set(names[:2])
+            page.reload()
+            assert re.search(r"Blocks\s*2\b", page.inner_text("main"))
+
+
+def hosts_of(client: httpx.Client, query: str) -> set[str]:
+    found = client.get("/api/v1/process", params={"q": query, "rows": 50}).json()["results"]
+    return {one["hostname"] for one in found}
 
 
 def addresses(client: httpx.Client) -> set[str]:

@@ -155,5 +155,5 @@ def test_a_change_that_is_refused_for_now_can_be_sent_again(
         page.wait_for_selector("#undo [data-undo]")
         assert open_alerts(switch) == before - 1
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=are what they were")
+        page.wait_for_selector("text=1 alert is what it was")
     assert open_alerts(switch) == before

@@ -26,6 +26,12 @@ NO_WORDS = {
 }
 """Values of the API, of htmx, and a command."""
 
+PLURAL = re.compile(
+    r"(?<!of )\{\d\} (alerts|hosts|runs|reports|indicators|rules|queries|entries|parts|sensors"
+    r"|groups)\b"
+)
+"""A count and a word that is wrong of one: the word is a placeholder, which says both."""
+
 SCRIPT_WORDS = re.compile(r"""(?<!_\()(?<![\w(]")["]([A-Z][a-z]+(?: [a-z(,]+)+[^"]*)["]""")
 SCRIPT_TEMPLATES = re.compile(r"(?<!_)`((?:[A-Z][a-z]+ |\$\{[^}]*\} )[a-z]{2,}[^`$.]* [^`]*)`")
 NO_SCRIPT_WORDS = {"From the queue of alerts"}
@@ -100,3 +106,8 @@ def test_served_scripts_have_no_marks() -> None:
             one for one in ours if re.search(rb"(?<![\w$.])_[(`]", static_files(language)[one])
         ]
         assert marked == []
+
+
+def test_a_word_after_a_count_is_right_of_one() -> None:
+    said = {"All {1} alerts", "All {1} alerts of {2}"}  # of one these say something else
+    assert [one for one in writer.messages() if PLURAL.search(one) and one not in said] == []

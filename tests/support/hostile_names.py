@@ -2,12 +2,16 @@
 can write."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.support.sensor import enrol, secret_of
+from tests.api.test_binary_reading import sent
+from tests.support.code_signing import CODE_SIGNING, identity, signed
+from tests.support.pe_file import pe_file
+from tests.support.sensor import PlayedSensor, enrol, secret_of
 from tests.support.served import Server, wait_for
 from tests.support.sysmon import Host
 
@@ -113,6 +117,28 @@ def write_names(server: Server, client: httpx.Client, sensor: int, md5: str) -> 
     must(client.post("/api/user", json=user))
     must(client.post("/api/team", json={"name": PRINTABLE[:60], "group_access": []}))
     return {"watchlist": watchlist, "feed": feed, "rule": "0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d"}
+
+
+def send_programs(sensor: PlayedSensor, folder: Path) -> dict[str, str]:
+    """Programs that name themselves so, in their version resource and in the certificate of their
+    signature where that can be made; their MD5s. A library's signer is what its host says."""
+    names = dict.fromkeys(("FileDescription", "ProductName", "CompanyName", "FileVersion"), MARK)
+    described = pe_file(version=names)
+    found = {"described": sent(sensor, described, f"c:\\{PRINTABLE[:28]}.exe")}
+    if shutil.which("osslsigncode"):
+        signer = identity(folder, PRINTABLE, usage=CODE_SIGNING)
+        content = signed(folder, described + bytes(8), signer, name=PRINTABLE)
+        found["signed"] = sent(sensor, content, "c:\\signed.exe")
+    return found
+
+
+def send_long(server: Server, text: str) -> None:
+    """A process with a long command line, pid 5000."""
+    host = Host(HOST)
+    shell = host.process(880, "C:\\Windows\\explorer.exe")
+    record = host.created(host.process(5_000, "C:\\long.exe", text, 40), shell)
+    with server.sender() as sender:
+        must(sender.post("/api/v1/ingest", json=[record]))
 
 
 def feed_document() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from vedette import limits
 from vedette.console.severity import level_of
 from vedette.console.static_files import static_url
 from vedette.console.untrusted import mixes_scripts, parts, shortened
@@ -21,6 +22,10 @@ _VALUE: Final = Markup('<bdi dir="ltr"{}>{}{}</bdi>')
 _TITLE: Final = Markup(' title="{}"')
 _MIXED: Final = Markup(
     '<span class="badge warn" title="Letters of several scripts that look alike">mixed</span>'
+)
+MORE: Final = "{1} characters more"
+_REST: Final = Markup(
+    '{}<details class="rest"><summary>{}</summary><bdi dir="ltr">{}</bdi></details>'
 )
 _GAP: Final = Markup('<span class="gap">…</span>')
 _MARK: Final = Markup("<mark>{}</mark>")
@@ -33,18 +38,33 @@ _TIME: Final = Markup('<time datetime="{}" data-time="{}">{}</time>')
 
 def untrusted(value: object, *, short: bool = False) -> Markup:
     """Text from outside as text nodes in an isolated run. `short` leaves out the middle of a long
-    one, which its title has whole."""
+    one, which its title has; of what is longer than `SHOWN_VALUE_CHARS_MAX` the rest is left
+    out."""
     text = "" if value is None else str(value)
-    head, tail = shortened(text) if short else (text, "")
-    shown = _pieces(head) + (_GAP + _pieces(tail) if tail else Markup())
-    title = _TITLE.format(plain(text)) if tail else Markup()
-    return _VALUE.format(title, shown, _MIXED if mixes_scripts(text) else "")
+    most = limits.SHOWN_VALUE_CHARS_MAX
+    head, tail = shortened(text) if short else (text[:most], "")
+    shown = _pieces(head) + (_GAP + _pieces(tail) if len(head) < len(text) else Markup())
+    title = _TITLE.format(plain(text[:most])) if tail else Markup()
+    return _VALUE.format(title, shown, _MIXED if mixes_scripts(text[:most]) else "")
+
+
+def whole_text(words: Callable[..., str], value: str) -> Markup:
+    """Such a text, in an element that may have blocks, with what is left out of it behind a button
+    in the language of `words`: as one string, since codes would be as many elements."""
+    most = limits.SHOWN_VALUE_CHARS_MAX
+    if len(value) <= most:
+        return untrusted(value)
+    label = words(MORE, f"{len(value) - most:,}".replace(",", "\u2009"))
+    return _REST.format(untrusted(value), label, plain(value[most:]))
 
 
 def untrusted_lines(value: str) -> Markup:
     """A text from outside that is meant to have lines, such as a rule: each is isolated, and what
     else is hidden in it is named."""
-    return Markup("\n").join(untrusted(line) for line in value.replace("\r\n", "\n").split("\n"))
+    return Markup("\n").join(
+        _VALUE.format("", _pieces(line), _MIXED if mixes_scripts(line) else "")
+        for line in value.replace("\r\n", "\n").split("\n")
+    )
 
 
 def plain(value: object) -> str:

@@ -89,6 +89,7 @@ def templates(language: str = ENGLISH) -> Environment:
     environment.filters |= {
         "untrusted": html.untrusted,
         "untrusted_lines": html.untrusted_lines,
+        "whole_text": partial(html.whole_text, words),
         "short": lambda value: html.untrusted(value, short=True),
         "number": number,
         "bytes": byte_size,

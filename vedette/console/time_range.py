@@ -12,6 +12,8 @@ _RELATIVE: Final = re.compile(r"-(\d{1,4})([mhd])", re.ASCII)
 _UNIT_US: Final = {"m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 LAST: Final = {"m": "last {1} minutes", "h": "last {1} hours", "d": "last {1} days"}
 """Messages of a range by its unit."""
+LAST_ONE: Final = {"m": "last minute", "h": "last hour", "d": "last day"}
+"""The same of one unit."""
 CHOICES: Final = ("-15m", "-1h", "-4h", "-24h", "-7d", "-30d", "all")
 
 
@@ -54,7 +56,8 @@ def label_of(text: str, words: Callable[..., str]) -> str:
     relative = _RELATIVE.fullmatch(text)
     if relative is None:
         return words("{1} to {2}", *text.split(".."))
-    return words(LAST[relative[2]], int(relative[1]))
+    count = int(relative[1])
+    return words(LAST_ONE[relative[2]]) if count == 1 else words(LAST[relative[2]], count)
 
 
 def span_text(span_us: int) -> str:

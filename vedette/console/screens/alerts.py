@@ -80,10 +80,12 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         ("q", part) for part in (query, f"created_time:[{span} TO *]" if span else "") if part
     )
 
+    page_rows = limits.ALERTS_NESTED_PAGE if then else limits.ALERTS_PAGE
+    order = _order(params)
+
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
-        page = limits.ALERTS_NESTED_PAGE if then else limits.ALERTS_PAGE
-        wanted = SearchRequest(parts, page, 0, _order(params), facets=_FACETS)
+        wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS)
         try:
             found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
             groups = _groups(engine, scope, parts, by, here, now_us)
@@ -107,6 +109,8 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         statuses=STATUSES,
         thousand=THOUSAND,
         default_query=OPEN,
+        page_rows=page_rows,
+        sort=",".join(f"{one.field} desc" for one in order),
         **values,
     )
 

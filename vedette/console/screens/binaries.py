@@ -58,7 +58,7 @@ async def search(request: Request, here: Here, scope: Within) -> Response:
 
     return render(
         request, "screens/binaries.html", q=query, start=start, page_rows=limits.PAGE_ROWS,
-        **await run_search(request, here, work),
+        sort=f"{_SORT} desc", **await run_search(request, here, work),
     )  # fmt: skip
 
 

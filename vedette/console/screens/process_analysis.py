@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_lookup
@@ -46,6 +47,7 @@ async def process_analysis(
         request,
         "screens/process_analysis.html",
         segment=segment,
+        events_most=limits.ANALYSIS_EVENTS,
         has_parent=names_process(parent_id),
         parent_href=f"/ui/process/{parent_id}",
         watched=_watched(found["row"]),

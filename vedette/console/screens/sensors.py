@@ -1,5 +1,6 @@
 """Hosts: the list, one of them, and the groups that they are in."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
@@ -83,7 +84,7 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
 @router.get("/ui/_/sensors/ids", summary="The hosts that a list of hosts has, by id")
 async def ids(request: Request, here: Here, scope: Within) -> Response:
     """All that match, not the page alone, for a change of all of them."""
-    query, now_us = _query(request), here.clock.now_us()
+    query, now_us = replace(_query(request), start=0, rows=None), here.clock.now_us()
     found = await to_thread.run_sync(sensor_list.ids, here.database, scope, query, now_us)
     if len(found) > limits.SENSORS_PAGE_MAX:
         most = limits.SENSORS_PAGE_MAX

@@ -24,12 +24,17 @@ const groupRows = () => [...grid.querySelectorAll("tr.group")];
 const escaped = (text) => encodeURIComponent(text);
 const everything = () => [grid.dataset.base, grid.dataset.span && `created_time:[${grid.dataset.span} TO *]`].filter(Boolean).map((one) => `(${one})`);
 
+// Groups that were taken out again of all that match: with those of their alerts that no page shows.
+const isOut = (row) => row.getAttribute("aria-selected") !== "true";
+const groupsOut = () => groupRows().filter((row) => isOut(row) && (!row.matches(".outer") || partsOf(row).slice(1).every((part) => isOut(part.querySelector("tr.group")))));
+
 // The alerts that a change is about; `whole`: the group of the one that has the focus.
 function chosen(whole) {
   const ids = selected(grid);
   if (grid.dataset.all === "true") {
     const left = leftOut(grid).filter((id) => !id.startsWith("group:"));
-    return { body: { query: `q=${escaped(everything().join(" "))}`, except_ids: left }, rows: alertRows().filter((row) => !left.includes(row.dataset.row)) };
+    const query = [...everything(), ...groupsOut().map((row) => `-(${row.dataset.queryPart})`)].join(" ");
+    return { body: { query: `q=${escaped(query)}`, except_ids: left }, rows: alertRows().filter((row) => !left.includes(row.dataset.row)) };
   }
   const focused = document.activeElement.closest?.("tr[data-row]") ?? last ?? grid.querySelector("tr.open");
   const single = ids.filter((id) => !id.startsWith("group:"));
@@ -102,7 +107,7 @@ async function submit() {
 function sayChanged(text, action) {
   done(text, action ? async () => {
     const undone = await call("POST", `/api/v1/undo/${action}`);
-    sessionStorage.setItem("done", _`${number(undone.restored)} alerts are what they were`);
+    sessionStorage.setItem("done", many(undone.restored, _("alert is what it was"), _("alerts are what they were")));
     location.reload();
   } : null);
 }
@@ -165,7 +170,7 @@ bind("X", _("Select the group of the row"), () => {
 });
 
 function choose(row, on) {
-  row.setAttribute("aria-selected", String(on));
+  row.setAttribute("aria-selected", on);
   row.querySelector("input").checked = on;
 }
 
@@ -188,7 +193,7 @@ function mark(row) {
 // A folded group keeps its alerts, out of sight and out of the way of j and k.
 function fold(row, open) {
   const button = row.querySelector("[data-fold]");
-  button.setAttribute("aria-expanded", String(open));
+  button.setAttribute("aria-expanded", open);
   const parts = row.matches(".outer") ? partsOf(row).slice(1) : [];
   for (const part of parts) {
     const inner = part.querySelector("tr.group");
@@ -220,7 +225,7 @@ function startFolding() {
     const open = button.getAttribute("aria-pressed") === "true";
     const at = document.activeElement.closest("tr[data-row]") ?? last;
     for (const row of groupRows()) fold(row, open);
-    button.setAttribute("aria-pressed", String(!open));
+    button.setAttribute("aria-pressed", !open);
     noteFolded();
     if (at?.hidden) focusRow(partsOf(at)[0].querySelector("tr.group"));
   });

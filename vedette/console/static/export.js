@@ -8,7 +8,7 @@ import { openMenu } from "./menu.js";
 
 const PAGE = 1000;
 const MOST = 100_000; // of larger results the first; the API has them all
-const SORTS = { "/api/v1/process": "start asc", "/api/v2/alert": "created_time asc" };
+const SORTS = { "/api/v1/process": "start asc", "/api/v2/alert": "created_time asc", "/api/v1/binary": "server_added_timestamp asc" };
 
 // A cell that a spreadsheet would take for a formula begins with an apostrophe.
 export function cell(value) {
@@ -28,7 +28,7 @@ export async function collect(format, say = () => {}) {
     const found = await get(`${path}?${new URLSearchParams([...kept, ["rows", PAGE], ["start", start], ["sort", SORTS[path]]])}`);
     if (found.incomplete_results) throw new Error(_("Not everything could be read in time: nothing is exported. A shorter range of time can be."));
     const rows = found.results.filter((row) => {
-      const id = row.unique_id ?? `${row.id}/${row.segment_id}`;
+      const id = row.unique_id ?? (row.id ? `${row.id}/${row.segment_id}` : row.md5);
       return !seen.has(id) && seen.add(id);
     });
     if (format === "csv") for (const row of rows) for (const name of Object.keys(row)) names.add(name);

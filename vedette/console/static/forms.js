@@ -2,7 +2,7 @@
 // the form, says data-done, offers data-undo-call, and reads the page anew.
 
 import { attempt, call, done } from "./api.js";
-import { make, number } from "./dom.js";
+import { make, many, number } from "./dom.js";
 import { untrusted } from "./untrusted.js";
 
 const READERS = {
@@ -139,8 +139,8 @@ async function tried(form) {
   });
   const counts = Object.entries(found.indicators).map(([type, count]) => `${number(count)} ${type}`).join(", ");
   place.replaceChildren(
-    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Without a name"))), _` ${found.format}: ${number(found.reports)} reports, ${counts || _("no indicator")}${found.complete ? "" : _(", and more than there was time for")}`),
-    found.error_count ? make("p", { class: "warn-text" }, _`${number(found.error_count)} parts cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
+    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Without a name"))), _` ${found.format}: ${many(found.reports, _("report"), _("reports"))}, ${counts || _("no indicator")}${found.complete ? "" : _(", and more than there was time for")}`),
+    found.error_count ? make("p", { class: "warn-text" }, _`${many(found.error_count, _("part"), _("parts"))} cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
     make("ul", { class: "plain" }, ...found.titles.map((one) => make("li", {}, untrusted(one)))));
   form.dataset.ready = "true";
   form.querySelector("[data-submit-word]").textContent = _("Add");

@@ -8,7 +8,8 @@ import { copyText } from "./copy.js";
 import { openMenu } from "./menu.js";
 import { preference } from "./preferences.js";
 
-const rowsOf = (grid) => [...grid.querySelectorAll("tr[data-row]")].filter((row) => !row.hidden);
+const everyRow = (grid) => [...grid.querySelectorAll("tr[data-row]")]; // folded ones too
+const rowsOf = (grid) => everyRow(grid).filter((row) => !row.hidden);
 const cellsOf = (row) => [...row.querySelectorAll("td")];
 
 export function focusRow(row, { cell = null } = {}) {
@@ -35,7 +36,7 @@ function step(row, by, extend) {
 
 export function select(row, on = row.getAttribute("aria-selected") !== "true") {
   if (!row.closest("[data-select]")) return;
-  row.setAttribute("aria-selected", String(on));
+  row.setAttribute("aria-selected", on);
   const box = row.querySelector("input[type=checkbox]");
   if (box) box.checked = on;
   changed(row.closest("[data-grid]"));
@@ -43,17 +44,17 @@ export function select(row, on = row.getAttribute("aria-selected") !== "true") {
 
 const changed = (grid) => grid.dispatchEvent(new CustomEvent("selection", { bubbles: true, detail: { ids: selected(grid), all: grid.dataset.all === "true" } }));
 
-export const selected = (grid) => [...grid.querySelectorAll("tr[data-row][aria-selected=true]")].map((row) => row.dataset.row); // folded ones too
+export const selected = (grid) => everyRow(grid).filter((row) => row.matches("[aria-selected=true]")).map((row) => row.dataset.row);
 
 // Rows that were taken out again of all that match.
-export const leftOut = (grid) => (grid.dataset.all === "true" ? rowsOf(grid).filter((row) => row.getAttribute("aria-selected") !== "true").map((row) => row.dataset.row) : []);
+export const leftOut = (grid) => (grid.dataset.all === "true" ? everyRow(grid).filter((row) => row.getAttribute("aria-selected") !== "true").map((row) => row.dataset.row) : []);
 
 // All rows that are loaded; a second time, all that match, which the screen takes from data-all.
 function selectAll(grid) {
   const rows = rowsOf(grid);
   const already = rows.length && rows.every((row) => row.getAttribute("aria-selected") === "true");
   grid.dataset.all = String(Boolean(already));
-  for (const row of rows) {
+  for (const row of everyRow(grid)) {
     row.setAttribute("aria-selected", "true");
     const box = row.querySelector("input[type=checkbox]");
     if (box) box.checked = true;

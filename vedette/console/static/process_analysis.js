@@ -6,14 +6,13 @@ import { copyText } from "./copy.js";
 import { icon, make, number, parameter, say, setParameter } from "./dom.js";
 import { bind } from "./keys.js";
 import { ProcessMap } from "./map.js";
-import { LANES, Timeline } from "./timeline.js";
+import { LANES, STEPS, Timeline } from "./timeline.js";
 import { spanText, timeText } from "./time.js";
 import { ProcessTree } from "./tree.js";
 import { plain, untrusted } from "./untrusted.js";
 import { Windowed } from "./windowed.js";
 
-const PAGE = 500;
-const EVENTS_MAX = 20_000;
+const NEAR = 2000; // events of a part of the timeline that are read to be shown as marks
 const TREE = { depth: 6, max_nodes: 500 };
 
 const root = document.getElementById("analysis");
@@ -21,7 +20,9 @@ const { process: id, segment } = root.dataset;
 const part = (name) => document.getElementById(name);
 const laneOf = new Map(LANES.map(([, kind], lane) => [kind, lane]));
 const kinds = new Set(LANES.map(([, kind]) => kind));
-const state = { all: [], shown: [], totals: {}, buckets: [], wanted: "", hidden: new Set(), stream: null };
+const most = Number(root.dataset.events); // of a process with more events the first so many are read at once
+const PAGE = Math.min(500, most);
+const state = { all: [], near: [], shown: [], totals: {}, buckets: [], fine: null, wanted: "", hidden: new Set(), stream: null };
 
 // ---- the tree
 
@@ -62,7 +63,7 @@ part("tree-more").addEventListener("click", () =>
 function showMap(on) {
   part("map").hidden = !on;
   part("tree").hidden = on;
-  part("tree-view").setAttribute("aria-pressed", String(on));
+  part("tree-view").setAttribute("aria-pressed", on);
   if (on) {
     map ??= new ProcessMap(part("map"), { onSelect: (node) => tree.select(node.id) });
     map.resize();
@@ -79,6 +80,10 @@ const timeline = new Timeline(part("timeline"), {
     state.range = [since, until];
     filter();
   },
+  onView: () => {
+    clearTimeout(state.viewed);
+    if (state.isCut) state.viewed = setTimeout(attempt, 150, readView);
+  },
   describe: (index) => spoken(state.shown[index]),
 });
 
@@ -94,16 +99,58 @@ async function readTimeline() {
   drawTimeline();
 }
 
-// Counts of what is not loaded, from the server's intervals.
+// Counts of what is not loaded, from the server's intervals: finer ones where the timeline is looked at.
 function drawTimeline() {
-  const loadedUntil = state.complete ? Infinity : state.all.at(-1)?.t ?? -Infinity;
-  const density = state.buckets
-    .filter((bucket) => Date.parse(bucket.start) > loadedUntil)
-    .flatMap(({ start, event_counts: counts }) =>
-      Object.entries(counts).map(([kind, count]) => ({ t: Date.parse(start), width: state.interval, lane: laneOf.get(kind) ?? -1, count })),
-    );
+  const { fine, interval } = state;
+  const isOutside = ({ start }) => !fine || Date.parse(start) + interval <= fine.since || Date.parse(start) >= fine.until;
+  const density = state.complete ? [] : [...unread(state.buckets.filter(isOutside), interval), ...unread(fine?.buckets ?? [], fine?.interval)];
+  timeline.at = state.shown.indexOf(state.picked);
   timeline.set(state.shown.map((one) => one.t), state.shown.map((one) => laneOf.get(one.type) ?? -1), density, state.span);
   if (part("timeline-twin").open) part("timeline-table").replaceChildren(timeline.table(state.buckets));
+}
+
+// What is counted in each interval, less what is loaded of it.
+function unread(buckets, width) {
+  const left = new Map(buckets.map(({ start, event_counts: counts }) => [Date.parse(start), { ...counts }]));
+  for (const { t, type } of state.all.concat(state.near)) {
+    const counts = left.get(Math.floor(t / width) * width);
+    if (counts) counts[type] -= 1;
+  }
+  const some = ([kind, count]) => count > 0 && !state.hidden.has(kind);
+  return [...left].flatMap(([t, counts]) => Object.entries(counts).filter(some).map(([kind, count]) => ({ t, width, lane: laneOf.get(kind) ?? -1, count })));
+}
+
+// The part that is looked at, and half as much on each side: its counts, and its events where they are few.
+async function readView() {
+  const asked = (state.asked = {});
+  const [from, until] = timeline.view;
+  const room = (until - from) / 2;
+  const width = STEPS.find((one) => one === 864e5 || (one >= 1000 && 4 * room <= 300 * one));
+  const fine = { interval: width, since: Math.floor((from - room) / width) * width, until: Math.ceil((until + room) / width) * width };
+  if (state.fine?.since === fine.since && state.fine.until === fine.until) return;
+  let near = [];
+  if (timeline.touched && fine.until > state.all.at(-1).t) {
+    const found = await get(`/api/v1/process/${id}/timeline?${new URLSearchParams({ interval: width / 1000, start: new Date(fine.since).toISOString(), end: lastBefore(fine.until) })}`);
+    fine.buckets = found.buckets;
+    if (Object.values(found.event_counts).reduce((sum, count) => sum + count, 0) <= NEAR) near = await readSpan(fine.since, fine.until);
+  }
+  if (state.asked !== asked) return; // another part is looked at by now
+  const picked = JSON.stringify(state.picked); // it stays what it is when it is read again
+  Object.assign(state, { near: near.map((one) => (JSON.stringify(one) === picked ? state.picked : one)), fine: fine.buckets && fine });
+  filter({ quiet: true });
+}
+
+const lastBefore = (ms) => new Date(ms - 1).toISOString().replace("Z", "999Z"); // times are to the microsecond
+const begin = () => call("POST", "/api/v6/process/stream", { process_id: id, segment_id: 1, persistent: false });
+const dated = (events) => events.map((event) => ({ ...event, t: Date.parse(event.time) }));
+
+// Events between two times, without those that are loaded.
+async function readSpan(since, until) {
+  const path = `/api/v6/process/stream/${(await begin()).stream_id}`;
+  await get(`${path}?rows=0&seek=true&by=1000000000&end_time=${lastBefore(since)}`);
+  const found = await get(`${path}?rows=${NEAR}&end_time=${lastBefore(until)}`);
+  await call("POST", path);
+  return dated(found.events.slice(Math.max(0, state.all.length - found.head_as_ref_segment_offset)));
 }
 
 part("timeline-twin").addEventListener("toggle", () => part("timeline-table").replaceChildren(timeline.table(state.buckets)));
@@ -162,24 +209,29 @@ function ownKey(event, row) {
 
 async function readEvents() {
   state.all = [];
-  const body = { process_id: id, segment_id: 1, persistent: false };
-  state.stream = (await call("POST", "/api/v6/process/stream", body)).stream_id;
+  state.stream = (await begin()).stream_id;
   let first = true;
-  while (state.all.length < EVENTS_MAX) {
+  while (state.all.length < most) {
     const move = first ? "" : `&seek=true&by=${PAGE}`;
     const found = await readPage(`rows=${PAGE}${move}`);
     first = false;
-    for (const event of found.events) state.all.push({ ...event, t: Date.parse(event.time) });
+    state.all.push(...dated(found.events));
     filter({ quiet: true });
     if (found.events.length < PAGE) {
       state.complete = true;
       break;
     }
   }
+  state.isCut = !state.complete;
   filter({ quiet: true });
   part("events-pane").removeAttribute("aria-busy");
-  say(`${state.all.length} events`);
+  if (state.isCut) timeline.onView();
+  say(part("event-status").textContent);
   const wanted = Number(parameter("sel"));
+  if (state.isCut && wanted > state.all.at(-1).t) {
+    Object.assign(timeline, { view: [wanted - 1e4, wanted + 1e4], touched: true });
+    await readView();
+  }
   if (wanted) jump(wanted);
 }
 
@@ -189,7 +241,7 @@ async function readPage(query) {
     return await get(`/api/v6/process/stream/${state.stream}?${query}`);
   } catch (error) {
     if (error.status !== 404) throw error;
-    state.stream = (await call("POST", "/api/v6/process/stream", { process_id: id, segment_id: 1, persistent: false })).stream_id;
+    state.stream = (await begin()).stream_id;
     return get(`/api/v6/process/stream/${state.stream}?rows=${PAGE}&seek=true&by=${state.all.length}`);
   }
 }
@@ -214,7 +266,8 @@ function filter({ quiet = false } = {}) {
   if (!quiet) noteFilter();
   const text = state.wanted.toLowerCase();
   const range = state.range;
-  state.shown = state.all.filter(
+  const all = state.all.concat(state.near);
+  state.shown = all.filter(
     (event) =>
       !state.hidden.has(event.type) &&
       (!range || (event.t >= range[0] && event.t <= range[1])) &&
@@ -222,9 +275,11 @@ function filter({ quiet = false } = {}) {
   );
   list.set(state.shown);
   drawTimeline();
-  const all = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, count]) => sum + count, 0);
-  const known = state.complete ? number(state.all.length) : _`first ${number(state.all.length)} of ${number(Math.max(all, state.all.length))}`;
-  part("event-status").textContent = state.shown.length === state.all.length ? _`${known} events` : _`${number(state.shown.length)} of ${known} events`;
+  const stored = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, count]) => sum + count, 0);
+  const total = Math.max(stored, state.all.length);
+  const known = state.complete ? number(all.length) : _`${number(all.length)} of ${number(total)}`;
+  const words = state.complete && all.length === 1 ? _("event") : _("events");
+  part("event-status").textContent = state.shown.length === all.length ? `${known} ${words}` : _`${number(state.shown.length)} of ${known} events`;
   part("event-empty").hidden = state.shown.length > 0 || !state.complete;
   part("event-empty-why").textContent = state.all.length ? _("No event fits the filter.") : _("No events of this process are stored.");
   if (!quiet) say(part("event-status").textContent);
@@ -271,7 +326,7 @@ function fact(name, value, { time = false } = {}) {
   if (value === "" || value === null || value === undefined || value === false) return [];
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   const copy = make("button", { type: "button", class: "quiet copy", "aria-label": _`Copy ${name}`, onclick: () => copyText(text, _`${name} copied`) }, icon("copy"));
-  const shown = time ? timeText(Number(value)) : untrusted(text.length > 4096 ? `${text.slice(0, 4096)}…` : text);
+  const shown = time ? timeText(Number(value)) : untrusted(text);
   return [make("dt", {}, PLAIN_NAMES[name] ?? name.replaceAll("_", " ")), make("dd", { class: "mono" }, shown, copy)];
 }
 
@@ -348,8 +403,8 @@ bind("Shift+ArrowUp", _("To the parent"), () => {
   const parent = tree.nodes.get(id)?.parent_id;
   if (parent && tree.nodes.has(parent) && !tree.nodes.get(parent).missing) location.assign(`/ui/process/${parent}`);
 });
-bind("[", _("Previous mark"), () => timeline.select(Math.max(0, timeline.at - 1)));
-bind("]", _("Next mark"), () => timeline.select(Math.min(state.shown.length - 1, timeline.at + 1)));
+bind("[", _("Previous mark"), () => timeline.select(timeline.beside(-1)));
+bind("]", _("Next mark"), () => timeline.select(timeline.beside(1)));
 
 // Splitters move by arrows as well as by dragging.
 for (const bar of document.querySelectorAll("[role=separator]")) {

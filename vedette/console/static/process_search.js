@@ -12,6 +12,8 @@ import { narrowedQuery, startQuery, term } from "./query.js";
 const form = document.getElementById("search");
 const field = form.querySelector("[name=q]");
 
+const narrow = matchMedia("(max-width: 900px)"); // where facets stand over the list, once they are asked for
+
 startQuery(field);
 startHistogram(setRange);
 
@@ -30,10 +32,14 @@ document.addEventListener("click", (event) => {
   const toggle = event.target.closest("[data-action=toggle-facets]");
   if (toggle) {
     const on = toggle.getAttribute("aria-pressed") !== "true";
-    toggle.setAttribute("aria-pressed", String(on));
-    document.getElementById("facets").hidden = !on;
-    form.elements.rail.value = on ? "" : "off";
-    setParameter("rail", form.elements.rail.value);
+    const rail = document.getElementById("facets");
+    toggle.setAttribute("aria-pressed", on);
+    rail.hidden = !on;
+    rail.toggleAttribute("data-open", on);
+    if (!narrow.matches) {
+      form.elements.rail.value = on ? "" : "off";
+      setParameter("rail", form.elements.rail.value);
+    }
   }
   const following = event.target.closest("[data-action=follow]");
   if (following) follow(following.getAttribute("aria-pressed") !== "true");
@@ -66,7 +72,11 @@ document.addEventListener("keydown", (event) => {
 // The results have the focus once they are there, so that the next key acts on them.
 let before = null;
 form.addEventListener("submit", () => (before = document.getElementById("results")));
+const noteRail = () => narrow.matches && document.querySelector("[data-action=toggle-facets]")?.setAttribute("aria-pressed", !!document.querySelector("#facets[data-open]"));
+
+noteRail();
 document.addEventListener("content", () => {
+  noteRail();
   const results = document.getElementById("results");
   if (!before || results === before) return;
   before = null;
@@ -180,7 +190,7 @@ function follow(on) {
 function began(on = form.elements.follow.value === "1") {
   form.dataset.since = document.getElementById("results").dataset.asOf ?? form.dataset.since;
   document.getElementById("news").replaceChildren();
-  document.querySelector("[data-action=follow]")?.setAttribute("aria-pressed", String(on));
+  document.querySelector("[data-action=follow]")?.setAttribute("aria-pressed", on);
 }
 
 began();

@@ -2,7 +2,7 @@
 // room, else a bar of density. Beside the canvas stands a slider that is the cursor, and a table.
 
 import { make, number } from "./dom.js";
-import { spanText, timeText } from "./time.js";
+import { timeText } from "./time.js";
 
 export const LANES = [
   ["F", "filemod", _("files")], ["M", "modload", _("modules")], ["R", "regmod", _("registry")], ["N", "netconn", _("network")],
@@ -11,12 +11,12 @@ export const LANES = [
 const LANE = 20;
 const AXIS = 18;
 const LEFT = 22;
-const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 216e5, 432e5, 864e5, 6048e5, 2592e6];
+export const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 216e5, 432e5, 864e5, 6048e5, 2592e6];
 
 export class Timeline {
-  // onSelect(index of the event), onRange(sinceMs, untilMs).
-  constructor(place, { onSelect, onRange, describe }) {
-    Object.assign(this, { place, onSelect, onRange, describe });
+  // onSelect(index of the event), onRange(sinceMs, untilMs), onView(): another part is looked at.
+  constructor(place, { onSelect, onRange, onView, describe }) {
+    Object.assign(this, { place, onSelect, onRange, onView, describe });
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.cursor = make("div", { class: "timeline-cursor", role: "slider", tabindex: "0", "aria-label": _("Event on the timeline"), "aria-valuemin": "1", "aria-valuenow": "1" });
     place.append(this.canvas, this.cursor);
@@ -114,6 +114,7 @@ export class Timeline {
     this.drawDensity(colour);
     this.drawAxis(colour);
     this.drawCursor(colour);
+    if (this.looked !== (this.looked = this.view.join())) this.onView?.();
   }
 
   drawLane(lane, y, colour) {
@@ -210,6 +211,12 @@ export class Timeline {
     if (!quiet) this.onSelect?.(index);
   }
 
+  // The mark after the selected one, or before; of none, the first that is in view.
+  beside(by) {
+    const at = this.at < 0 ? this.times.findIndex((time) => time >= this.view[0]) - (by > 0) : this.at;
+    return Math.max(0, Math.min(this.times.length - 1, at + by));
+  }
+
   zoom(factor, around = (this.view[0] + this.view[1]) / 2) {
     const size = Math.max(5, (this.view[1] - this.view[0]) * factor);
     const share = (around - this.view[0]) / (this.view[1] - this.view[0]);
@@ -280,8 +287,8 @@ export class Timeline {
   key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const on = {
-      ArrowRight: () => (event.shiftKey ? this.pan(0.1) : this.select(Math.min(this.at + 1, this.times.length - 1))),
-      ArrowLeft: () => (event.shiftKey ? this.pan(-0.1) : this.select(Math.max(this.at - 1, 0))),
+      ArrowRight: () => (event.shiftKey ? this.pan(0.1) : this.select(this.beside(1))),
+      ArrowLeft: () => (event.shiftKey ? this.pan(-0.1) : this.select(this.beside(-1))),
       Home: () => this.select(0), End: () => this.select(this.times.length - 1),
       "+": () => this.zoom(0.5, this.times[this.at]), "-": () => this.zoom(2, this.times[this.at]), 0: () => this.fit(), m: () => this.mark(),
     }[event.key];
@@ -298,10 +305,6 @@ export class Timeline {
       make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false })), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
     );
     return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
-  }
-
-  spanText() {
-    return this.view ? spanText(this.view[1] - this.view[0]) : "";
   }
 }
 

@@ -6,6 +6,7 @@ const HIDDEN = new RegExp(
     "\\ud800-\\udfff\\u{e0000}-\\u{e0fff}]",
   "gu",
 );
+const SHOWN = 4096; // characters of a value at once: SHOWN_VALUE_CHARS_MAX
 const CONFUSABLE = ["Latin", "Cyrillic", "Greek", "Armenian", "Cherokee", "Coptic"].map((name) => [
   name,
   new RegExp(`\\p{Script=${name}}`, "u"),
@@ -47,11 +48,12 @@ export function untrusted(value, { short = false } = {}) {
     append(run, characters.slice(0, 40).join(""));
     run.append(span("gap", "…"));
     append(run, characters.slice(-60).join(""));
-    run.title = plain(text);
+    run.title = plain(text.slice(0, SHOWN));
   } else {
-    append(run, text);
+    append(run, text.slice(0, SHOWN));
+    if (text.length > SHOWN) run.append(span("gap", "…"));
   }
-  if (mixesScripts(text)) {
+  if (mixesScripts(text.slice(0, SHOWN))) {
     const badge = span("badge warn", _("mixed"));
     badge.title = _("Letters of several scripts that look alike");
     run.append(badge);
