@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, module, partial, process_id, store
+from tests.support.indexed import on_two_shards
 from vedette import limits
 from vedette.api.schemas.search.tree import tree_body
 from vedette.api.schemas.search.tree_token import cursor_of
@@ -163,15 +164,17 @@ def test_a_group_that_suppresses_shows_who_did_nothing(engine: ClickHouseEngine)
     assert not any(node["is_suppressed"] for node in ask(engine)["nodes"])
 
 
+@on_two_shards
 def test_another_hosts_process_is_not_looked_at_without_permission(
-    engine: ClickHouseEngine,
+    contract_engine: ClickHouseEngine,
 ) -> None:
     foreign = process_id(5, sensor_id=2)
     event = Childproc(P1, 50, 1, 0, foreign, "/bin/foreign")
-    store(engine, partial(1, event), partial(5, sensor_id=2, path="/secret", last_update=60))
-    node = named(ask(engine, scope=Scope(frozenset({1}))), foreign)
+    other = partial(5, sensor_id=2, path="/secret", last_update=60)
+    store(contract_engine, partial(1, event), other)
+    node = named(ask(contract_engine, scope=Scope(frozenset({1}))), foreign)
     assert (node["missing"], node["label"]["path"]) == ("not_permitted", "/bin/foreign")
-    assert named(ask(engine), foreign)["missing"] is None
+    assert named(ask(contract_engine), foreign)["missing"] is None
 
 
 def test_an_unmounted_partition_is_the_reason_while_it_may_hold_the_process(
@@ -194,11 +197,12 @@ def test_an_unmounted_partition_is_the_reason_while_it_may_hold_the_process(
     assert named(ask(engine), P2)["missing"] is None
 
 
-def test_a_process_of_nobody_is_not_found(engine: ClickHouseEngine) -> None:
-    family(engine)
+@on_two_shards
+def test_a_process_of_nobody_is_not_found(contract_engine: ClickHouseEngine) -> None:
+    family(contract_engine)
     for scope in (Scope(frozenset()), Scope(frozenset({2}))):
         with pytest.raises(NotFoundError):
-            ask(engine, scope=scope)
+            ask(contract_engine, scope=scope)
 
 
 # --- going on ---------------------------------------------------------------------------

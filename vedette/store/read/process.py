@@ -20,7 +20,13 @@ from vedette.store.engine.client import Engine, Rows
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
 from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
-from vedette.store.sql.scope_filter import AT_PROCESSES, scoped, windows_of, with_sensors
+from vedette.store.sql.scope_filter import (
+    AT_PROCESSES,
+    found_by_sensor,
+    scoped,
+    windows_of,
+    with_sensors,
+)
 
 _LAST = (1 << 63) - 1
 
@@ -77,6 +83,7 @@ def process_rows(
     Rows as those of `segment_search.Found`; `segment_id` is the latest segment's, and
     `first_segment_id` the earliest's.
     """
+    process_ids = found_by_sensor(engine.capabilities, process_ids, scope)
     if not process_ids:
         return {}
     by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)

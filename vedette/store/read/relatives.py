@@ -21,7 +21,13 @@ from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.sql.column_lists import BEST_COUNTS, best
-from vedette.store.sql.scope_filter import AT_PROCESSES, scoped, windows_of, with_sensors
+from vedette.store.sql.scope_filter import (
+    AT_PROCESSES,
+    found_by_sensor,
+    scoped,
+    windows_of,
+    with_sensors,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +168,7 @@ def reports_of(
     which += " AND suppressed" if only_suppressed else ""
     found: list[Report] = []
     by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)
-    for ids in _batches(parent_ids):
+    for ids in _batches(found_by_sensor(engine.capabilities, parent_ids, scope)):
         where = scoped(
             Condition(by_process, {**with_sensors(ids), "children": list(child_ids or ())}), scope
         )
@@ -211,7 +217,7 @@ def _facts(
     sensor_and_segment = "any(sensor_id) AS best_sensor_id, max(segment_id) AS best_segment_id"
     selected = ", ".join((sensor_and_segment, *map(best, columns), BEST_COUNTS, *others))
     by_process = windows_of(engine.capabilities, "process_id IN {ids:Array(String)}", AT_PROCESSES)
-    for ids in _batches(process_ids):
+    for ids in _batches(found_by_sensor(engine.capabilities, process_ids, scope)):
         where = scoped(Condition(by_process, with_sensors(ids)), scope)
         rows = engine.query(
             f"SELECT process_id, {selected} FROM segment WHERE {where.sql} GROUP BY process_id",

@@ -64,6 +64,20 @@ def with_sensors(process_ids: Sequence[str]) -> dict[str, Any]:
     return {"ids": list(process_ids), "id_sensors": sorted(sensors)}
 
 
+def found_by_sensor(
+    capabilities: Capabilities, process_ids: Sequence[str], scope: Scope
+) -> list[str]:
+    """The processes that `AT_PROCESSES` finds within a scope. Where that is none, a cluster of
+    several shards would ask no shard, and fails where shards are to end their groups."""
+    if not capabilities.cluster:
+        return list(process_ids)
+    return [
+        one
+        for one in process_ids
+        if (sensor := sensor_of(one)) is not None and scope.allows(sensor)
+    ]
+
+
 def windows_of(capabilities: Capabilities, which: str, at: str = "") -> str:
     """A condition that finds the `segment` rows of processes by primary key. `which` is a
     condition on the table `process`, which is sharded like `segment`. `at` is one on `sensor_id`
