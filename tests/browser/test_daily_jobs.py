@@ -277,7 +277,7 @@ def test_a_feed_is_tried_then_added_in_five_steps_and_a_report_ignored_in_one(
         hands.write(url)
         hands.does("Control+Enter", SEND)
         hands.sees("#add [data-tried] b")
-        assert "1 reports" in page.inner_text("[data-tried]")
+        assert "1 report" in page.inner_text("[data-tried]")
         with server.analyst() as client:
             assert name not in {one["name"] for one in client.get("/api/v1/feed").json()}
         hands.does("Control+Enter", SEND)

@@ -125,14 +125,14 @@ async function readView() {
   const asked = (state.asked = {});
   const [from, until] = timeline.view;
   const room = (until - from) / 2;
-  const width = STEPS.find((one) => one === 864e5 || (one >= 1000 && 4 * room <= 300 * one));
+  const width = STEPS.find((one) => one === 864e5 || (one >= 1000 && room <= 75 * one));
   const fine = { interval: width, since: Math.floor((from - room) / width) * width, until: Math.ceil((until + room) / width) * width };
   if (state.fine?.since === fine.since && state.fine.until === fine.until) return;
   let near = [];
   if (timeline.touched && fine.until > state.all.at(-1).t) {
     const found = await get(`/api/v1/process/${id}/timeline?${new URLSearchParams({ interval: width / 1000, start: new Date(fine.since).toISOString(), end: lastBefore(fine.until) })}`);
     fine.buckets = found.buckets;
-    if (Object.values(found.event_counts).reduce((sum, count) => sum + count, 0) <= NEAR) near = await readSpan(fine.since, fine.until);
+    if (Object.values(found.event_counts).reduce((sum, one) => sum + one, 0) <= NEAR) near = await readSpan(fine.since, fine.until);
   }
   if (state.asked !== asked) return; // another part is looked at by now
   const picked = JSON.stringify(state.picked); // it stays what it is when it is read again
@@ -229,8 +229,10 @@ async function readEvents() {
   say(part("event-status").textContent);
   const wanted = Number(parameter("sel"));
   if (state.isCut && wanted > state.all.at(-1).t) {
-    Object.assign(timeline, { view: [wanted - 1e4, wanted + 1e4], touched: true });
+    timeline.view = [wanted - 1e4, wanted + 1e4];
+    timeline.touched = true;
     await readView();
+    await readView(); // where drawing has asked for the same in between, the first is given up
   }
   if (wanted) jump(wanted);
 }
@@ -275,7 +277,7 @@ function filter({ quiet = false } = {}) {
   );
   list.set(state.shown);
   drawTimeline();
-  const stored = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, count]) => sum + count, 0);
+  const stored = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, one]) => sum + one, 0);
   const total = Math.max(stored, state.all.length);
   const known = state.complete ? number(all.length) : _`${number(all.length)} of ${number(total)}`;
   const words = state.complete && all.length === 1 ? _("event") : _("events");
