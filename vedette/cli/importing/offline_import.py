@@ -17,7 +17,7 @@ from vedette.cli.importing.import_sender import Answered
 from vedette.clock import SystemClock
 from vedette.errors import BusyError, UnavailableError
 from vedette.importer.file_sequence import Chunk
-from vedette.jobs.timer import Timer
+from vedette.jobs.timer import Job, Timer
 from vedette.limits import (
     IMPORT_ATTEMPTS_MAX,
     IMPORT_COMMIT_BYTES,
@@ -33,6 +33,13 @@ from vedette.state.jobs.leases import Leases
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
 _COMES_AGAIN = (BusyError, UnavailableError)
+
+_GARBAGE = (
+    Job("young garbage", 1, False, "collect garbage of the two young generations",
+        lambda: gc.collect(1)),
+    Job("garbage", 300, False, "collect all garbage", gc.collect),
+)  # fmt: skip
+"""What the event loop does in a server (`bootstrap/event_loop.py`)."""
 
 
 @contextmanager
@@ -50,7 +57,8 @@ def own_store(settings: Settings) -> Iterator["OwnStore"]:
         engines = open_engines(settings, clock, closing, OFFLINE_IMPORT_PARTS_MERGED)
         path = start_write_path(settings, clock, engines, closing)
         context = WritePathContext(path, settings, clock, engines.telemetry)
-        timer = Timer(bind(WRITE_PATH_JOBS, context), Leases(engines.state, clock))
+        jobs = [*bind(WRITE_PATH_JOBS, context), *_GARBAGE]
+        timer = Timer(jobs, Leases(engines.state, clock))
         timer.start()
         closing.callback(timer.close)
         gc.freeze()
@@ -66,7 +74,7 @@ def _settings(settings: Settings) -> Settings:
 
 @contextmanager
 def _garbage_left_to_jobs() -> Iterator[None]:
-    """Switch automatic garbage collection off; a background job collects. It would scan every
+    """Switch automatic garbage collection off; `_GARBAGE` collects. It would scan every
     batch many times and free nothing."""
     gc.disable()
     try:
