@@ -2,6 +2,7 @@
 pages' policy. What a page complains about fails the test."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,8 @@ PATIENCE_MS = float(os.environ.get("VEDETTE_TEST_BROWSER_PATIENCE_MS", "60000"))
 STILL_MS = 40.0
 """Three times as long, nothing happens on a page that is said to have settled."""
 SHARED = pytest.mark.xdist_group("browser")
+IS_AT_LENGTH = "VEDETTE_TEST_BROWSER" in os.environ
+AT_LENGTH = pytest.mark.skipif(not IS_AT_LENGTH, reason="takes minutes: make browser")
 PASSWORD = "a long enough passphrase 1"
 LISTEN = """addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"""
@@ -82,6 +85,12 @@ class Visit:
         self.page.goto(self.url + path)
         self.page.wait_for_selector("html[data-ready]")
         return self.page
+
+    def text(self) -> str:
+        """What stands on a screen, without what measures the server or the clock."""
+        self.settle()
+        shown = self.page.inner_text("main") + self.page.inner_text("#flyout")
+        return re.sub(r"\d[\d\u2009]* ms|\d+ [smhd]\b|\d\d:\d\d:\S+", "", shown)
 
     def settle(self) -> None:
         """Waits until the page has shown the answers to all that it asked for."""

@@ -1,7 +1,6 @@
 """Every screen by the rules of axe-core, light and dark, with what opens on it, and as it is when
 there is nothing, when it fails, and when its reader may not see it. No violation is let through."""
 
-import os
 import time
 from collections.abc import Sequence
 from importlib import resources
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import SHARED, Visiting, until
+from tests.browser.conftest import IS_AT_LENGTH, SHARED, Visiting, until
 from tests.support.served import Server, hire
 from vedette.model.principal import Role
 
@@ -93,7 +92,7 @@ FEW = (
 ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 
 
-@pytest.mark.parametrize(("size", "path"), ALL if "VEDETTE_TEST_BROWSER" in os.environ else FEW)
+@pytest.mark.parametrize(("size", "path"), ALL if IS_AT_LENGTH else FEW)
 def test_a_screen_has_no_violation_at_other_sizes(
     visiting: Visiting, known: dict[str, str], size: str, path: str
 ) -> None:

@@ -1,27 +1,17 @@
-"""What holds on every screen: focus goes where it opened and back, times are right in every zone,
+"""What holds on every screen: times are right in every zone,
 pages print, and nothing scrolls sideways or lies under a bar. Minutes: `make browser`."""
 
-import os
 import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.browser.conftest import SHARED, Visiting, until
+from tests.browser.conftest import AT_LENGTH, SHARED, Visiting
 from tests.browser.test_accessibility import SCREENS
 
-pytestmark = [
-    SHARED,
-    pytest.mark.skipif(
-        "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
-    ),
-]
+pytestmark = [SHARED, AT_LENGTH]
 
-OPENERS = (
-    "[data-dialog]:not([aria-disabled=true]), [aria-haspopup=menu], [data-action=help], "
-    "[data-action=omnibox], [data-deed]:not([data-deed=update])"
-)
 UNDER = """() => {
   const one = document.activeElement, box = one.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
@@ -30,41 +20,6 @@ UNDER = """() => {
   const free = top === null || one === top || one.contains(top) || top.contains(one);
   return free ? "" : one.outerHTML.slice(0, 120);
 }"""
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *(
-            "/ui/",
-            "/ui/alerts?q=",
-            "/ui/process?t=all",
-            "/ui/process/{process}",
-            "/ui/binary/{md5}",
-        ),
-        *("/ui/sensors", "/ui/bans", "/ui/sigma", "/ui/feeds", "/ui/filters", "/ui/access"),
-    ],
-)
-def test_focus_goes_into_what_opens_and_back(
-    visiting: Visiting, known: dict[str, str], path: str
-) -> None:
-    with visiting() as visit:
-        page = visit.open(path.format(**known))
-        visit.settle()
-        openers = page.locator(OPENERS).all()
-        assert len(openers) >= 3
-        for opener in openers:
-            if not opener.is_visible():
-                continue
-            opener.focus()
-            name = opener.evaluate("(one) => one.outerHTML.slice(0, 100)")
-            page.keyboard.press("Enter")
-            inside = "document.activeElement.closest('dialog[open], #menu:not([hidden])') !== null"
-            until(page, inside, patience_s=5)
-            page.keyboard.press("Escape")
-            until(page, f"!({inside})", patience_s=5)
-            back = "(one) => document.activeElement === one || document.activeElement.matches('tr')"
-            assert opener.evaluate(back), name
 
 
 def test_nothing_scrolls_sideways_and_no_focus_is_under_a_bar(

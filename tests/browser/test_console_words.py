@@ -1,19 +1,13 @@
 """Words as other languages have them, longer by two fifths and from right to left; and a browser in
 which hundreds of views are open one after another. Minutes: `make browser`."""
 
-import os
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import SHARED, Visiting, until
+from tests.browser.conftest import AT_LENGTH, SHARED, Visiting, until
 
-pytestmark = [
-    SHARED,
-    pytest.mark.skipif(
-        "VEDETTE_TEST_BROWSER" not in os.environ, reason="every screen at length: make browser"
-    ),
-]
+pytestmark = [SHARED, AT_LENGTH]
 
 SCREENS = (
     *("/ui/", "/ui/alerts?q=&then=host", "/ui/process?t=all", "/ui/binary", "/ui/binary/{md5}"),

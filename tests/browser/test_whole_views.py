@@ -1,7 +1,6 @@
 """What a reader gets of a view beyond the window: on paper, under each mark, in each zone, by its
 address, and again by going back."""
 
-import os
 import random
 import re
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import PASSWORD, Visit, Visiting, until
-from tests.browser.hands import Hands
+from tests.browser.conftest import AT_LENGTH, Visit, Visiting, until
 from tests.support import pdf_text
 from tests.support.served import Server
 from tests.support.sysmon import story
@@ -241,13 +239,6 @@ MOVING = ("/ui/audit", "/ui/data", "/ui/jobs", "/ui/settings")
 """What they show changes by itself."""
 
 
-def text_of(visit: Visit) -> str:
-    """What stands on a screen, without what measures the server or the clock."""
-    visit.settle()
-    shown = visit.page.inner_text("main") + visit.page.inner_text("#flyout")
-    return re.sub(r"\d[\d\u2009]* ms|\d+ [smhd]\b|\d\d:\d\d:\S+", "", shown)
-
-
 def steps(visit: Visit, rng: random.Random) -> Iterator[None]:
     """Clicks what leads to another view, again and again."""
     page = visit.page
@@ -267,7 +258,7 @@ def steps(visit: Visit, rng: random.Random) -> Iterator[None]:
             yield
 
 
-@pytest.mark.skipif("VEDETTE_TEST_BROWSER" not in os.environ, reason="a minute: make browser")
+@AT_LENGTH
 def test_twenty_random_steps_are_there_again_when_going_back_and_forward(
     visiting: Visiting, known: dict[str, str]
 ) -> None:
@@ -276,10 +267,10 @@ def test_twenty_random_steps_are_there_again_when_going_back_and_forward(
       document.querySelector("script[type=module]").src))).absoluteLink()"""
     with visiting() as visit, visiting() as other:
         page = visit.open("/ui/process?t=all")
-        seen = [(page.url, text_of(visit))]
+        seen = [(page.url, visit.text())]
         depth = page.evaluate("history.length")
         for _, _ in zip(range(STEPS), steps(visit, rng), strict=False):
-            here = (page.url, text_of(visit))
+            here = (page.url, visit.text())
             if page.evaluate("history.length") == depth:
                 seen[-1] = here  # the same entry, seen otherwise
             else:
@@ -287,15 +278,15 @@ def test_twenty_random_steps_are_there_again_when_going_back_and_forward(
             depth = page.evaluate("history.length")
             other.page.goto(page.evaluate(link))
             other.page.wait_for_selector("html[data-ready]")
-            assert text_of(other) == here[1], here[0]
+            assert other.text() == here[1], here[0]
         for url, shown in reversed(seen[:-1]):
             page.go_back()
             page.wait_for_selector("html[data-ready]")
-            assert (page.url, text_of(visit)) == (url, shown)
+            assert (page.url, visit.text()) == (url, shown)
         for url, shown in seen[1:]:
             page.go_forward()
             page.wait_for_selector("html[data-ready]")
-            assert (page.url, text_of(visit)) == (url, shown)
+            assert (page.url, visit.text()) == (url, shown)
 
 
 DRAWN = """() => {
@@ -392,86 +383,3 @@ def test_the_result_of_a_search_is_said_once(visiting: Visiting, known: dict[str
         visit.settle()
         heard = [one for one in page.evaluate("window.heard") if "processes" in one]
         assert len(heard) == 1, heard
-
-
-def test_a_focus_that_nothing_shows_would_be_found(
-    visiting: Visiting, known: dict[str, str]
-) -> None:
-    with visiting() as visit:
-        page = visit.open("/ui/bans")
-        visit.settle()
-        hands = Hands(page, "keyboard")
-        page.keyboard.press("Tab")
-        page.focus("[data-action=help]")
-        hands.sees_focus()
-        page.evaluate("document.activeElement.style.outline = 'none'")
-        with pytest.raises(AssertionError, match="nothing shows the focus"):
-            hands.sees_focus()
-        page.evaluate("document.activeElement.blur()")
-        with pytest.raises(AssertionError, match="the focus is lost"):
-            hands.sees_focus()
-
-
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./?,;-+[]"
-
-
-def test_without_single_keys_no_letter_acts_and_chords_and_arrows_do(
-    visiting: Visiting, known: dict[str, str]
-) -> None:
-    with visiting() as visit:
-        page = visit.open("/ui/alerts?q=")
-        page.keyboard.press("?")
-        page.uncheck("#single-keys")
-        page.keyboard.press("Escape")
-        for path in ("/ui/alerts?q=", "/ui/process?t=all", "/ui/sensors", "/ui/"):
-            page = visit.open(path)
-            visit.settle()
-            page.evaluate("document.activeElement.blur()")
-            shown, url = text_of(visit), page.url
-            for key in LETTERS:
-                page.keyboard.press(key)
-            assert (text_of(visit), page.url) == (shown, url)
-            assert not page.evaluate("document.querySelector('dialog[open], #menu:not([hidden])')")
-            page.keyboard.press("Control+k")
-            page.wait_for_selector("#omnibox[open]")
-            page.keyboard.press("Escape")
-        page = visit.open("/ui/process?t=all")
-        visit.settle()
-        page.focus("tr[data-row]")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#flyout .facts")
-        page.click("[data-action=help]")
-        page.check("#single-keys")
-        visit.settle()
-
-
-def test_a_session_that_ends_in_the_middle_of_a_form_loses_nothing(
-    visiting: Visiting, server: Server
-) -> None:
-    with visiting(cookie=None) as visit:
-        visit.expected.append("401")
-        page = visit.page
-        page.goto(visit.url + "/ui/sign-in?next=/ui/bans")
-        page.fill("[name=username]", "ada")
-        page.fill("[name=password]", PASSWORD)
-        page.click("button.primary")
-        page.wait_for_selector("html[data-ready] [data-dialog]")
-        page.keyboard.press("n")
-        page.wait_for_selector("dialog[open] textarea")
-        page.fill("#ban textarea", "cd" * 16)
-        page.fill("#ban [name=text]", "a long thought")
-        page.wait_for_selector("#ban [data-save]:enabled")  # what follows was read
-        cookie = page.context.cookies()[0]
-        with server.client(Cookie=f"{cookie['name']}={cookie['value']}") as client:
-            token = client.get("/api/v1/session").json()["csrf_token"]
-            assert client.delete("/api/v1/session", headers={"X-CSRF-Token": token}).is_success
-        page.keyboard.press("Control+Enter")
-        page.wait_for_selector("#session[open]")
-        page.fill("#session [name=password]", PASSWORD)
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#session:not([open])", state="attached")
-        page.wait_for_selector(f"tr[data-row]:has-text('{'cd' * 16}')")
-    with server.analyst() as client:
-        bans = client.get("/api/v1/banning/blacklist").json()
-    assert "cd" * 16 in {one["md5hash"] for one in bans}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from vedette.console.catalogue import LANGUAGES
 from vedette.console.static_files import static_files
 
 ROOT = Path(__file__).parents[2]
@@ -79,8 +80,9 @@ def test_vendored_files_are_those_that_their_list_names() -> None:
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest
 
 
-def test_scripts_stay_small() -> None:
-    served = [content for name, content in static_files().items() if name.endswith(".js")]
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_scripts_stay_small(language: str) -> None:
+    served = [content for name, content in static_files(language).items() if name.endswith(".js")]
     assert sum(map(len, served)) <= SCRIPT_BYTES_MAX
 
 

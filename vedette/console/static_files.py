@@ -36,7 +36,7 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
 _COMMENT: Final = re.compile(rb""" // [^"'`]*$""")
 _LITERAL: Final = re.compile(rb"""['`/]""")
 _QUOTED: Final = re.compile(rb"""(?s)("(?:[^"\\]|\\.)*\\?(?:"|\Z))""")
-_BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|]) ?")
+_BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|!*]) ?")
 
 
 @cache
@@ -102,8 +102,8 @@ def _line(line: bytes) -> bytes:
     if line.startswith(b"//"):
         return b""
     line = _COMMENT.sub(b"", line)
-    if _LITERAL.search(line):
-        return line
     parts = _QUOTED.split(line)  # what is quoted is every second one
+    if any(map(_LITERAL.search, parts[::2])):
+        return line
     parts[::2] = [_BESIDE_MARKS.sub(rb"\1", part) for part in parts[::2]]
     return b"".join(parts)

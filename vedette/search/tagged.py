@@ -19,7 +19,7 @@ def with_segment_tags(engine: Engine, rows: Sequence[dict[str, Any]]) -> list[di
     return [{**row, TAGS: found.get((row["process_id"], row["segment_id"]), [])} for row in rows]
 
 
-def with_own_tags(engine: Engine, row: dict[str, Any]) -> dict[str, Any]:
+def with_tags_of_segment(engine: Engine, row: dict[str, Any]) -> dict[str, Any]:
     """One segment with what was said of it."""
     return {**row, TAGS: tags_of_segment(engine, (row["process_id"], row["segment_id"]))}
 

@@ -141,9 +141,11 @@ function startAnswers() {
   addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
 
-// Preferences follow the user: what is set is kept by the server, and read once for each tab.
+// Preferences follow the user: what is set is kept by the server, and read once for each tab. They
+// are sent in turn: the one that comes last stays.
 function startPreferences() {
-  document.addEventListener("preference", () => attempt(() => call("PUT", "/api/v1/me/preferences", all())));
+  let sent = Promise.resolve();
+  document.addEventListener("preference", () => (sent = sent.then(() => attempt(() => call("PUT", "/api/v1/me/preferences", all())))));
   if (!meta("user") || sessionStorage.getItem("adopted") === meta("user")) return;
   sessionStorage.setItem("adopted", meta("user"));
   get("/api/v1/me/preferences").then((kept) => {

@@ -22,7 +22,7 @@ from vedette.search.processes.process_columns import (
     Row,
     time_in_id_us,
 )
-from vedette.search.tagged import with_own_tags, with_process_tags
+from vedette.search.tagged import with_process_tags, with_tags_of_segment
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import open_partitions
 from vedette.store.read import process_metadata as stored
@@ -56,7 +56,7 @@ def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> 
         raise _missing(engine, scope, process_id, segment)
     if segment == MERGED_SEGMENT:
         return with_process_tags(engine, row)
-    return with_own_tags(engine, row)
+    return with_tags_of_segment(engine, row)
 
 
 def _missing(engine: Engine, scope: Scope, process_id: str, segment: int) -> NotFoundError:
