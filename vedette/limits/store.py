@@ -37,6 +37,13 @@ replica that is elected, is there again within a second."""
 INSERT_RETRY_S = 0.25
 """Seconds before the second attempt; longer by as much before each further one."""
 
+REPLACED_TABLE_ATTEMPTS = 5
+"""How often a read is begun that meets a table which is being replaced. A command that moves
+sensors replaces one after the other."""
+
+REPLACED_TABLE_RETRY_S = 0.02
+"""Seconds before a read begins again; to replace a table takes milliseconds."""
+
 STORE_WAIT_S = 30
 """How long a read waits for a free client before it is refused with 503."""
 

@@ -29,7 +29,6 @@ from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
 from vedette.store.engine.errors import CorruptPartError, PartName, domain_errors, left_s
 from vedette.store.engine.fenced_insert import FencedInserts
-from vedette.store.engine.insert_retry import insert_until_known
 from vedette.store.engine.parameters import escaped
 from vedette.store.engine.process_cache import ProcessCache, written_processes
 from vedette.store.engine.shard_routing import (
@@ -38,6 +37,7 @@ from vedette.store.engine.shard_routing import (
     placed_read,
     sharding_expression,
 )
+from vedette.store.engine.statement_retry import insert_until_known, read_once_replaced
 from vedette.store.engine.statement_settings import (
     ARROW_SETTINGS,
     INSERT_SETTINGS,
@@ -222,7 +222,7 @@ class ClickHouseEngine:
                 )
                 return Rows(tuple(result.column_names), result.result_rows)
 
-        return self._failed_writes.reread(read)
+        return self._failed_writes.reread(partial(read_once_replaced, read))
 
     def query_table(
         self,
@@ -247,7 +247,7 @@ class ClickHouseEngine:
                 columns = result.result_columns or [()] * len(schema)
                 return pa.table(list(map(pa.array, columns, schema.types)), schema)
 
-        return self._failed_writes.reread(read)
+        return self._failed_writes.reread(partial(read_once_replaced, read))
 
     def read_arrow(self, sql: str, settings: Settings | None = None) -> pa.Table:
         """A result as the engine writes it in Arrow format, for rows that are copied."""
@@ -265,16 +265,25 @@ class ClickHouseEngine:
         cancel: CancelToken | None = None,
     ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
         whole = WholeStream(self._failed_writes, deadline_s, cancel)
-        with (
-            self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings),
-            client.query_row_block_stream(
-                text,
-                parameters=escaped(params),
-                settings=read_settings,
-                query_formats=READ_FORMATS,
-            ) as blocks,
-        ):
-            yield whole.checked(blocks)
+        with ExitStack() as held:
+
+            def begin() -> Any:
+                with ExitStack() as begun:
+                    client, text, read_settings = begun.enter_context(
+                        self._reading(sql, settings, deadline_s, cancel)
+                    )
+                    blocks = begun.enter_context(
+                        client.query_row_block_stream(
+                            text,
+                            parameters=escaped(params),
+                            settings=read_settings,
+                            query_formats=READ_FORMATS,
+                        )
+                    )
+                    held.enter_context(begun.pop_all())
+                return blocks
+
+            yield whole.checked(read_once_replaced(begin))
 
     @contextmanager
     def _reading(
@@ -406,7 +415,7 @@ class ClickHouseEngine:
         of_engine = self.capabilities.insert_settings
         settings = {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
         if self.capabilities.cluster:
-            # Stored once however often it is sent (`insert_retry.py`; the driver repeats, too).
+            # Stored once however often it is sent (`statement_retry.py`; the driver repeats, too).
             settings["insert_deduplication_token"] = token
         return settings
 

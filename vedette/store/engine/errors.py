@@ -1,6 +1,7 @@
 """Maps failures of the engine: transient ones become UnavailableError (503), others are bugs."""
 
 import errno
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,12 @@ REFUSED = "the lease of the server that sent this is over"
 
 MOVING = "sensors are being moved to another shard"
 """Also in the engine's answer to a statement that would have changed rows of them."""
+
+DROPPED_CODE, UNKNOWN_CODE = 218, 60
+"""A statement met a table that was replaced after it had begun: dropped, or not there any more."""
+
+_GONE = re.compile(r"\([0-9a-f]{8}-[0-9a-f-]{27}\) does not exist")
+"""A table that the engine knew by its UUID. One that never was is named without."""
 
 THROWN_CODE = 395
 """A statement raised an error on purpose."""
@@ -94,6 +101,14 @@ class CorruptPartError(UnavailableError):
         self.part = part
 
 
+class ReplacedTableError(UnavailableError):
+    """The definition of a table was replaced while a statement began. The statement did nothing,
+    and what it asks for is there: it can be run again at once."""
+
+    def __init__(self) -> None:
+        super().__init__("the telemetry store cannot answer: a table was replaced")
+
+
 class ManyRowsError(VedetteError):
     """A set, or the groups of a result, exceed `Reach.rows_max` (`store/plan/search_bounds.py`);
     the caller falls back to another plan."""
@@ -128,6 +143,8 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
         return descriptors_error()
     if any(word in text for word in DISK_WORDS):
         return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
+    if code == DROPPED_CODE or (code == UNKNOWN_CODE and _GONE.search(text)):
+        return ReplacedTableError()
     if code == THROWN_CODE and REFUSED in text:
         return UnavailableError(f"the telemetry store cannot answer: {REFUSED}")
     if code == THROWN_CODE and MOVING in text:
