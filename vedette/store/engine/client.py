@@ -24,6 +24,7 @@ import pyarrow as pa
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
 from vedette.limits import INSERT_INDEXED_ROWS_MIN
+from vedette.store.engine import statement_retry
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client_pool import Pool
@@ -37,7 +38,6 @@ from vedette.store.engine.shard_routing import (
     placed_read,
     sharding_expression,
 )
-from vedette.store.engine.statement_retry import insert_until_known, read_once_replaced
 from vedette.store.engine.statement_settings import (
     ARROW_SETTINGS,
     INSERT_SETTINGS,
@@ -167,6 +167,17 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What `Engine.query` is asked."""
+
+    sql: str
+    params: Params | None
+    settings: Settings | None
+    deadline_s: float | None
+    cancel: CancelToken | None
+
+
 class ClickHouseEngine:
     """`Engine` over clickhouse-connect: a pool of readers, a few writers."""
 
@@ -212,17 +223,14 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Rows:
+        asked = _Read(sql, params, settings, deadline_s, cancel)
+
         def read() -> Rows:
-            with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
-                result = client.query(
-                    text,
-                    parameters=escaped(params),
-                    settings=read_settings,
-                    query_formats=READ_FORMATS,
-                )
+            with self._reading(asked) as (client, text, options):
+                result = client.query(text, **options)
                 return Rows(tuple(result.column_names), result.result_rows)
 
-        return self._failed_writes.reread(partial(read_once_replaced, read))
+        return self._failed_writes.reread(partial(statement_retry.read_once_replaced, read))
 
     def query_table(
         self,
@@ -234,20 +242,16 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> pa.Table:
+        asked = _Read(sql, params, settings, deadline_s, cancel)
+
         def read() -> pa.Table:
-            with self._reading(sql, settings, deadline_s, cancel) as (client, text, read_settings):
+            with self._reading(asked) as (client, text, options):
                 # Not `query_arrow`: for that the driver sets each setting by its own statement.
-                result = client.query(
-                    text,
-                    parameters=escaped(params),
-                    settings=read_settings,
-                    query_formats=READ_FORMATS,
-                    column_oriented=True,
-                )
+                result = client.query(text, **options, column_oriented=True)
                 columns = result.result_columns or [()] * len(schema)
                 return pa.table(list(map(pa.array, columns, schema.types)), schema)
 
-        return self._failed_writes.reread(partial(read_once_replaced, read))
+        return self._failed_writes.reread(partial(statement_retry.read_once_replaced, read))
 
     def read_arrow(self, sql: str, settings: Settings | None = None) -> pa.Table:
         """A result as the engine writes it in Arrow format, for rows that are copied."""
@@ -264,58 +268,47 @@ class ClickHouseEngine:
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Iterator[Iterator[Sequence[tuple[Any, ...]]]]:
+        asked = _Read(sql, params, settings, deadline_s, cancel)
         whole = WholeStream(self._failed_writes, deadline_s, cancel)
-        with ExitStack() as held:
-
-            def begin() -> Any:
-                with ExitStack() as begun:
-                    client, text, read_settings = begun.enter_context(
-                        self._reading(sql, settings, deadline_s, cancel)
-                    )
-                    blocks = begun.enter_context(
-                        client.query_row_block_stream(
-                            text,
-                            parameters=escaped(params),
-                            settings=read_settings,
-                            query_formats=READ_FORMATS,
-                        )
-                    )
-                    held.enter_context(begun.pop_all())
-                return blocks
-
-            yield whole.checked(read_once_replaced(begin))
+        with statement_retry.begun_once_replaced(lambda: self._streaming(asked)) as blocks:
+            yield whole.checked(blocks)
 
     @contextmanager
-    def _reading(
-        self,
-        sql: str,
-        settings: Settings | None,
-        deadline_s: float | None,
-        cancel: CancelToken | None,
-    ) -> Iterator[tuple[Any, str, dict[str, str | int]]]:
-        """A client for one read, and the statement and settings to run it with. Waiting for a
+    def _streaming(self, asked: _Read) -> Iterator[Any]:
+        with (
+            self._reading(asked) as (client, text, options),
+            client.query_row_block_stream(text, **options) as blocks,
+        ):
+            yield blocks
+
+    @contextmanager
+    def _reading(self, asked: _Read) -> Iterator[tuple[Any, str, dict[str, Any]]]:
+        """A client for one read, and the statement and options to run it with. Waiting for a
         client counts towards the deadline."""
+        deadline_s, cancel = asked.deadline_s, asked.cancel
         until_s = None if deadline_s is None else time.monotonic() + deadline_s
         with (
             self._noting_corrupt_parts(),
             domain_errors(),
             self._readers.borrow(deadline_s) as client,
-            placed_read(self._router, self, sql, settings or {}) as (text, placed),
+            placed_read(self._router, self, asked.sql, asked.settings or {}) as (text, placed),
         ):
-            merged: dict[str, str | int] = {
-                **READ_SETTINGS,
-                **self.capabilities.read_settings,
-                **placed,
-            }
+            merged: dict[str, Any] = {**READ_SETTINGS, **self.capabilities.read_settings, **placed}
             if until_s is not None:
                 # Rounded up: the engine must not end a read before `until_s` (`whole_stream.py`).
                 merged["max_execution_time"] = f"{left_s(until_s) + 0.001:.3f}"
+            options = {
+                "parameters": escaped(asked.params),
+                "settings": merged,
+                "query_formats": READ_FORMATS,
+            }
             if cancel is None:
-                yield client, text, merged
+                yield client, text, options
                 return
             with cancel.registered(self._killer.kill) as comment:
+                merged["log_comment"] = comment
                 try:
-                    yield client, text, {**merged, "log_comment": comment}
+                    yield client, text, options
                 finally:
                     self._killer.finished(comment)
 
@@ -394,7 +387,7 @@ class ClickHouseEngine:
                     self._fenced_inserts.run(client, table, data, settings, until_us)
 
         if self.capabilities.cluster:
-            insert_until_known(insert)
+            statement_retry.insert_until_known(insert)
         else:
             insert()
 

@@ -7,7 +7,8 @@ recovery reads back what was, the insert might still be under way.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TypeVar
 
 from vedette.errors import UnavailableError
@@ -45,3 +46,11 @@ def read_once_replaced(read: Callable[[], T]) -> T:
         except ReplacedTableError:
             time.sleep(REPLACED_TABLE_RETRY_S)
     return read()
+
+
+@contextmanager
+def begun_once_replaced(begin: Callable[[], AbstractContextManager[T]]) -> Iterator[T]:
+    """`read_once_replaced` of a read that goes on until the block ends; only its beginning is
+    repeated."""
+    with ExitStack() as held:
+        yield read_once_replaced(lambda: held.enter_context(begin()))
