@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,11 +50,9 @@ def test_a_worker_that_ends_on_an_idle_server_is_replaced_before_a_record_comes(
     with a_server(tmp_path) as (server, pid):
         drain([sender], server)
         before = workers(pid)
-        began = time.monotonic()
         os.kill(before[-1], signal.SIGKILL)
         assert wait_for(lambda: set(workers(pid)).isdisjoint(before), True) is True
         assert wait_for(lambda: is_ready(server), True) is True
-        assert time.monotonic() - began < WORKER_STALL_S
         drain([sender], server)
         assert sender.sent_again == 0, "no sender notices"
         check_stored_once([sender], server)

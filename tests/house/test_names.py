@@ -52,11 +52,23 @@ def listed() -> frozenset[str]:
 LISTED = listed()
 
 
+def words_of(path: Path) -> list[str]:
+    """The words in the name of a module and of its package."""
+    names = [path.stem] if path.parent == PACKAGE else [path.parent.name, path.stem]
+    return [word for name in names for word in name.split("_")]
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_is_named_in_words_of_the_glossary(path: Path) -> None:
-    names = [path.stem] if path.parent == PACKAGE else [path.parent.name, path.stem]
-    words = [word for name in names for word in name.split("_")]
-    assert [word for word in words if not {word, singular(word)} & LISTED] == []
+    assert [word for word in words_of(path) if not {word, singular(word)} & LISTED] == []
+
+
+def test_words_stand_in_the_glossary_once_in_order_and_because_a_module_has_them() -> None:
+    used = {form for path in MODULES for word in words_of(path) for form in (word, singular(word))}
+    _, *lists = re.split(r"^## (?:Standard words|Systems)", GLOSSARY.read_text(), flags=re.M)
+    for words in (re.findall(r"`([a-z0-9]+)`", one) for one in lists):
+        assert words == sorted(set(words))
+        assert [word for word in words if word not in used] == []
 
 
 @pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
