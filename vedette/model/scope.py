@@ -13,6 +13,10 @@ class Scope:
     def sees_all(self) -> bool:
         return self.sensors is None
 
+    @property
+    def sees_none(self) -> bool:
+        return self.sensors is not None and not self.sensors
+
     def allows(self, sensor_id: int) -> bool:
         return self.sensors is None or sensor_id in self.sensors
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
+from tests.support.indexed import on_two_shards
 from vedette.limits import CHILD_REPORTS_MAX
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.store.read.process import children_of
 from vedette.store.read.relatives import (
     FACTS,
     NODE,
@@ -39,6 +41,13 @@ def test_children_name_their_parents_whatever_partial_row_does(
     ]
     assert ties_of(contract_engine, [P1, P2], EVERYTHING, limit=1) == found[:1]
     assert ties_of(contract_engine, [P1, P2], OTHERS, limit=9) == []
+
+
+@on_two_shards
+def test_who_sees_no_host_sees_no_children(contract_engine: ClickHouseEngine) -> None:
+    store(contract_engine, partial(2, parent_id=P1, start=50))
+    assert ties_of(contract_engine, [P1], Scope(frozenset()), limit=9) == []
+    assert children_of(contract_engine, P1, Scope(frozenset())) == []
 
 
 def test_children_are_found_by_any_partial_row_unless_they_are_too_many(

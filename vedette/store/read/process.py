@@ -208,6 +208,8 @@ def cached_process_rows(
 
 
 def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> list[str]:
+    if scope.sees_none:  # No shard would be asked, and none end its groups.
+        return []
     where = scoped(Condition("parent_id = {parent:String}", {"parent": process_id}), scope)
     # The first partial row of a process in a window has its parent; any partial row matches.
     found = engine.query(

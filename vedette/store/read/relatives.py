@@ -105,6 +105,8 @@ def _sensed(ids: list[str]) -> dict[str, Any]:
 
 def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
     """Processes whose parent is one of these, by start time."""
+    if scope.sees_none:  # No shard would be asked, and none end its groups.
+        return []
     segment = engine.capabilities.storage("segment")
     # Any partial row may match; the metadata is that of all partial rows merged.
     named = f"process_id IN (SELECT process_id FROM {segment} WHERE {_NAMED})"
