@@ -67,6 +67,15 @@ def test_a_lost_answer_makes_no_row_twice(clustered: Server, front: Front) -> No
     assert int(rows[0][0]) == len(story(host).records)
 
 
+def test_statements_that_select_what_they_insert_wait_for_the_quorum(
+    clustered: Server, front: Front
+) -> None:
+    assert clustered.data.exists()
+    for table in ("partition", "schema", "identity"):
+        (settings, *_) = front.settings_of(f"INSERT INTO {table} ")
+        assert settings["insert_quorum"] == "1"
+
+
 def test_a_cluster_that_is_away_is_503_and_nothing_is_lost(clustered: Server, front: Front) -> None:
     host = "away.corp.example"
     with clustered.analyst() as analyst, clustered.sender() as sender:

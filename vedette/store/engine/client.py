@@ -414,13 +414,15 @@ class ClickHouseEngine:
 
     def command(self, sql: str, params: Params | None = None) -> None:
         seen = self._failed_writes.seen
+        # What is selected and inserted is as durable as what is sent.
+        settings = self.capabilities.insert_settings if sql.startswith("INSERT") else {}
         with (
             domain_errors(),
             self._readers.borrow() as client,
             self.process_cache.writing(),
             placed_command(self._router, sql, params) as placed,
         ):
-            client.command(sql, parameters=escaped(placed))
+            client.command(sql, parameters=escaped(placed), settings=dict(settings))
         self._failed_writes.confirm(seen)
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":

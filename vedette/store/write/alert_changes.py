@@ -70,14 +70,11 @@ def change_alerts(engine: Engine, where: Condition, scope: Scope, change: AlertC
             if value is not None
         },
     }
-    settings = ", ".join(
-        [_ONE_BLOCK, *(f"{k} = {v}" for k, v in engine.capabilities.insert_settings.items())]
-    )
     names = [column.name for column in ALERT_COLUMNS] + [*ALERT_TEXTS, *ALERT_MAPS]
     selected = ", ".join(f"{values.get(name, quoted(name))} AS `_{name}`" for name in names)
     engine.command(
         f"INSERT INTO alert ({', '.join(map(quoted, names))}) SELECT {selected} FROM alert FINAL "
-        f"{within.clause} AND ({_differs(change)}) SETTINGS {settings}",
+        f"{within.clause} AND ({_differs(change)}) SETTINGS {_ONE_BLOCK}",
         params,
     )
     return changed_by(engine, change.change_id)
