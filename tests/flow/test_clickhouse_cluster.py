@@ -1,6 +1,7 @@
 """A real server on a store that is not embedded: telemetry behind ClickHouse's HTTP protocol."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -8,10 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.api.test_sigma_rules import SIGMA, alerted, rule
-from tests.support.clickhouse_front import PASSWORD, Front, clickhouse_front
+from tests.support.clickhouse_front import PASSWORD, USER, Front, clickhouse_front
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
 from vedette.cli.main import app
+
+BANS, EVENTS = "/api/v1/banning/bannedlist", "/api/v1/storage/events"
+CHANGES = (("POST", "/unmount", 0), ("POST", "/mount", 4), ("DELETE", "", 0))
+"""Of a partition, and how many of its processes are found then."""
 
 
 def on_front(data: Path, front: Front) -> Path:
@@ -74,6 +79,60 @@ def test_statements_that_select_what_they_insert_wait_for_the_quorum(
     for table in ("partition", "schema", "identity"):
         (settings, *_) = front.settings_of(f"INSERT INTO {table} ")
         assert settings["insert_quorum"] == "1"
+
+
+ONE_IS_AWAY = {
+    "kind": "slow",
+    "pattern": r"^(ALTER|OPTIMIZE) TABLE .* ON CLUSTER (?!.*only_active)",
+    "times": 1_000_000,
+    "seconds": 600,
+}
+"""Statements wait minutes for all servers, unless they are only for those that are there."""
+
+CORRECTION = (
+    "INSERT INTO vedette.correction_local (partition_ms, sensor_id, process_id, windows, seq) "
+    "SELECT partition_ms, sensor_id, process_id, [window_ms], 1 FROM vedette.segment_local LIMIT 1"
+)
+
+
+def test_what_waits_for_all_servers_of_a_cluster_delays_nothing_else(
+    clustered: Server, front: Front
+) -> None:
+    with clustered.analyst() as analyst, clustered.sender() as sender:
+        sender.post("/api/v1/ingest", json=story("waits.example").records).raise_for_status()
+        front.fail({**ONE_IS_AWAY, "times": 1})
+        try:
+            httpx.post(front.url, content=CORRECTION, auth=(USER, PASSWORD)).raise_for_status()
+            assert wait_for(front.faults_left, [], 60) == []
+            end = datetime.now(UTC) + timedelta(seconds=2)
+            body = {"md5hash": "ad" * 16, "expires": end.isoformat()}
+            analyst.post(BANS, json=body).raise_for_status()
+            one = f"{BANS}/{body['md5hash']}"
+            banned = wait_for(lambda: analyst.get(one).json()["enabled"], False, 60)
+            assert banned is False
+        finally:
+            front.fail()
+
+
+def test_partitions_are_changed_while_a_server_of_a_cluster_is_away_and_records_taken(
+    clustered: Server, front: Front
+) -> None:
+    host = "closed.example"
+    with clustered.analyst() as analyst, clustered.sender() as sender:
+        sender.post("/api/v1/ingest", json=story(host).records).raise_for_status()
+        before = set(analyst.get(f"{EVENTS}/partition").json())
+        analyst.post(f"{EVENTS}/new_partition").raise_for_status()
+        (closed,) = set(analyst.get(f"{EVENTS}/partition").json()) - before
+        front.fail(ONE_IS_AWAY)
+        try:
+            for method, change, seen in CHANGES:
+                analyst.request(method, f"{EVENTS}/{closed}{change}").raise_for_status()
+                assert found(analyst, f"hostname:{host}") == seen
+                later = f"{method}{change[1:]}.example".lower()
+                sender.post("/api/v1/ingest", json=story(later).records).raise_for_status()
+                assert found(analyst, f"hostname:{later}") == 4
+        finally:
+            front.fail()
 
 
 def test_a_cluster_that_is_away_is_503_and_nothing_is_lost(clustered: Server, front: Front) -> None:

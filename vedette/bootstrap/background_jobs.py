@@ -60,7 +60,8 @@ class BackgroundJob(Generic[Context]):
     run: Callable[[Context], object]
     thread: str = TIMER
     """Jobs with the same name share a thread. Those that read telemetry for seconds have one of
-    their own, so that the others stay on time."""
+    their own, so that the others stay on time; so have those whose statements run on all servers of
+    a cluster, which takes minutes while one is away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     ),
     BackgroundJob(
         "partitions", 60, True, "roll and delete partitions as the settings say",
-        lambda here: here.path.partitions.maintain(here.settings),
+        lambda here: here.path.partitions.maintain(here.settings), "partitions",
     ),
     BackgroundJob(
         "partitions of others", PARTITIONS_FOLLOWED_S, False,
@@ -127,7 +128,7 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     ),
     BackgroundJob(
         "suffix index", 600, True, "build the suffix index of data that no longer changes",
-        lambda here: index_next_partition(here.telemetry),
+        lambda here: index_next_partition(here.telemetry), "merges",
     ),
     BackgroundJob(
         "failed writes", FAILED_WRITES_S, False,
@@ -136,11 +137,11 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     ),
     BackgroundJob(
         "corrections", 3, True, "apply corrections of process metadata to stored segments",
-        lambda here: apply_corrections(here.telemetry),
+        lambda here: apply_corrections(here.telemetry), "corrections",
     ),
     BackgroundJob(
         "idle merge", 5, True, "merge small parts while nothing is written",
-        lambda here: merge_when_idle(here.telemetry),
+        lambda here: merge_when_idle(here.telemetry), "merges",
     ),
 )  # fmt: skip
 
@@ -256,7 +257,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "alert retention", 3600, True, "delete alerts that nothing happened to for long",
-        delete_old_alerts, thread="alerts",
+        delete_old_alerts, "alert retention",
     ),
     BackgroundJob(
         "indicators", INDICATOR_ROUND_S, True, "match indicators of feeds with telemetry",

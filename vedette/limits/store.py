@@ -118,6 +118,10 @@ UNINDEXED_ROWS_MAX = 4_000
 """Rows without an index for which evaluating the expression takes no longer than reading other
 indexes: the inserts of some seconds, until they are merged."""
 
+PARTITION_COMMAND_S = 30
+"""How long a change of a partition waits for the servers of a cluster that are not away. They do it
+in milliseconds, and commits wait meanwhile."""
+
 PARTITIONS_CACHE_S = 1
 """Age up to which the cached list of partitions is used: searches come faster than partitions
 change."""

@@ -58,6 +58,7 @@ UNAVAILABLE_CODES: dict[int, str] = {
     285: "too few replicas",
     286: "too few replicas stored it",
     319: "the insert may not be on enough replicas",
+    341: "a server that is to do the same is away",
     369: "all replicas of a shard are behind",
     425: "the system refuses",
     497: "its user lacks a right",

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
 from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import PARTITIONS_CACHE_S
+from vedette.limits import PARTITION_COMMAND_S, PARTITIONS_CACHE_S
 from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import WRITER, Partition, State, partition_name
@@ -188,18 +188,26 @@ def _attach(engine: Engine, opened_ms: int) -> None:
 def _drop(engine: Engine, opened_ms: int) -> None:
     for table in PARTITIONED:
         _alter(engine, table, f"DROP PARTITION ID '{opened_ms:d}'")
-        _alter(
-            engine,
-            table,
-            f"DROP DETACHED PARTITION ID '{opened_ms:d}' SETTINGS allow_drop_detached = 1",
-        )
+        drop_detached = f"DROP DETACHED PARTITION ID '{opened_ms:d}'"
+        _alter(engine, table, drop_detached, "allow_drop_detached = 1")
 
 
-def _alter(engine: Engine, table: str, command: str) -> None:
+def _alter(engine: Engine, table: str, command: str, *settings: str) -> None:
+    """Commits wait meanwhile: it does not wait for a server that is away, which does the same once
+    it is back."""
     capabilities = engine.capabilities
+    if capabilities.on_cluster:
+        settings += _WHO_IS_THERE
     engine.command(
         f"ALTER TABLE `{capabilities.storage(table)}`{capabilities.on_cluster} {command}"
+        + (f" SETTINGS {', '.join(settings)}" if settings else "")
     )
+
+
+_WHO_IS_THERE: Final = (
+    "distributed_ddl_output_mode = 'none_only_active'",
+    f"distributed_ddl_task_timeout = {PARTITION_COMMAND_S:d}",
+)
 
 
 def _recent(engine: Engine) -> _Intended:
