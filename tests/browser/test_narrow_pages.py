@@ -1,8 +1,133 @@
-"""What a narrow window leaves out at first can be asked for."""
+"""Of what a wide window shows, a narrow one has all: it is there, or what it leaves out at first
+can be asked for; and what is cut can be read."""
 
-from tests.browser.conftest import SHARED, Visiting
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import IS_AT_LENGTH, SHARED, Visit, Visiting, until
+from tests.browser.test_accessibility import SCREENS
 
 pytestmark = SHARED
+
+SIZES = {"320 px": (320, 640), "200 %": (720, 450)}
+FEW = (
+    *(("320 px", one) for one in ("/ui/alerts?q=", "/ui/process?t=all", "/ui/process/{process}")),
+    *(("320 px", one) for one in ("/ui/", "/ui/sensors", "/ui/binary")),
+    *(("200 %", one) for one in ("/ui/alerts?q=", "/ui/sigma/coverage")),
+)
+ALL = tuple((size, path) for size in SIZES for path in SCREENS)
+ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
+VARIES = r"\d[\d\u2009]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+|\b[0-9a-f]{16}\b"
+"""What differs from one reading of a page to the next: times, and the number of the request."""
+CONTENT = r"""(within) => {
+  const root = document.querySelector(within);
+  const seen = (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+    && !one.closest(".visually-hidden, .skip, .brand, script, template, option");
+  const place = (node) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return range.getBoundingClientRect();
+  };
+  const isShown = (node) => {
+    const one = node.parentElement, box = place(node);
+    return /[\p{L}\p{N}]/u.test(node.nodeValue) && seen(one) && box.width > 1 && box.height > 1
+      && parseFloat(getComputedStyle(one).fontSize) > 4;
+  };
+  const isCut = (node) => {
+    const box = place(node);
+    for (let one = node.parentElement; one !== document.body; one = one.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(one), edge = one.getBoundingClientRect();
+      const hides = (how) => how === "hidden" || how === "clip";
+      if (hides(overflowX) && (box.right > edge.right + 2 || box.left < edge.left - 2)) return true;
+      if (hides(overflowY) && (box.bottom > edge.bottom + 2 || box.top < edge.top - 2)) return true;
+      if ([overflowX, overflowY].some((how) => how === "auto" || how === "scroll")) return false;
+    }
+    return box.right > innerWidth + 1 || box.left < -1;
+  };
+  const words = (node) => node.nodeValue.trim().replace(/\s+/g, " ");
+  const texts = [], walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) if (isShown(walk.currentNode)) texts.push(walk.currentNode);
+  const kinds = "a[href], button, summary, input, select, textarea";
+  const plain = texts.filter((node) => !node.parentElement.closest(`${kinds}, kbd`));
+  const own = (one) => texts.filter(
+    (node) => one.contains(node) && !node.parentElement.closest("kbd")).map(words).join(" ");
+  const label = (one) => one.labels?.[0]?.textContent.trim().replace(/\s+/g, " ");
+  const name = (one) => one.ariaLabel || label(one) || own(one);
+  const fields = [...root.querySelectorAll(kinds)].filter(
+    (one) => seen(one) && one.getBoundingClientRect().width > 1);
+  return {
+    all: [...plain.map(words), ...fields.map((one) => `${one.localName} ${name(one)}`)],
+    cut: texts.filter(isCut).map(words),
+    whole: texts.filter((node) => !isCut(node)).map(words),
+  };
+}"""
+"""The words outside of controls and the names of controls; what of all words lies beyond an edge
+that nothing scrolls, and what does not. Without the mark, which leads where "Home" does."""
+
+
+def content(visit: Visit, within: str = "body") -> dict[str, list[str]]:
+    visit.settle()
+    found: dict[str, list[str]] = visit.page.evaluate(CONTENT, within)
+    return found
+
+
+def steady(words: list[str]) -> Counter[str]:
+    return Counter(re.sub(VARIES, "~", one) for one in words)
+
+
+def opened(visit: Visit, path: str) -> Any:
+    """Without what a wide window opens beside a list by itself."""
+    page = visit.open(path)
+    visit.settle()
+    if page.is_visible("#flyout"):
+        page.keyboard.press("Escape")
+        until(page, "document.querySelector('#flyout').hidden")
+    return page
+
+
+@pytest.mark.parametrize(("size", "path"), ALL if IS_AT_LENGTH else FEW)
+def test_all_of_a_wide_window_is_in_a_narrow_one_and_can_be_read(
+    visiting: Visiting, known: dict[str, str], size: str, path: str
+) -> None:
+    address = path.format(**known)
+    with visiting() as visit:
+        visit.expected += ["400", "404"]
+        opened(visit, address)
+        wide = content(visit)
+    width, height = SIZES[size]
+    with visiting(width=width, height=height) as visit:
+        visit.expected += ["400", "404"]
+        page = opened(visit, address)
+        for facets in page.locator("[data-action=toggle-facets]").all():
+            facets.click()
+        narrow = content(visit)
+        assert list((steady(wide["all"]) - steady(narrow["all"])).elements()) == []
+        for words in narrow["cut"]:
+            row = page.locator(ROWS).filter(has_text=words)
+            assert row.count(), f"nothing opens what is cut: {words}"
+            row.first.click()
+            assert any(words in one for one in content(visit)["whole"]), words
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("path", ["/ui/alerts?q=", "/ui/process?t=all"])
+def test_what_opens_beside_a_list_is_whole_over_a_narrow_one(
+    visiting: Visiting, path: str, size: str
+) -> None:
+    found = []
+    for width, height in ((1440, 900), SIZES[size]):
+        with visiting(width=width, height=height) as visit:
+            page = opened(visit, path)
+            page.locator("tr[data-flyout]").first.locator("td:not(.pick)").first.click()
+            page.wait_for_selector("#flyout-title")
+            found.append(content(visit, "#flyout"))
+            assert page.evaluate("document.querySelector('#flyout').scrollWidth") <= width
+    wide, narrow = found
+    assert steady(wide["all"]) == steady(narrow["all"])
+    assert narrow["cut"] == []
 
 
 def test_facets_can_be_opened_on_a_phone(visiting: Visiting) -> None:
@@ -20,3 +145,18 @@ def test_facets_can_be_opened_on_a_phone(visiting: Visiting) -> None:
         visit.settle()
         assert page.locator("tr[data-row]").count() > 0
         assert button.get_attribute("aria-pressed") == "false"
+
+
+def test_a_list_is_sorted_and_selected_as_a_whole_on_a_phone(visiting: Visiting) -> None:
+    """By what the head of a wide table has."""
+    with visiting(width=390, height=844) as visit:
+        page = visit.open("/ui/process?t=all")
+        visit.settle()
+        page.locator("[data-sort='process_name desc']").click()
+        page.wait_for_url("**sort=process_name**")
+        visit.settle()
+        assert page.locator("th[aria-sort=descending]").inner_text() == "Process"
+        page = visit.open("/ui/alerts?q=")
+        page.locator("[data-select-all]").click()
+        rows = page.locator("tr[data-row]:not(.group)")
+        assert rows.count() == page.locator("tr[data-row][aria-selected=true]:not(.group)").count()
