@@ -6,6 +6,7 @@ share the cores with the server and the prober, but run after them, as other mac
 take turns at these cores at all.
 """
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,7 @@ def run(room: Path) -> Outcome:
     try:
         access = server.wait_until_ready()
         target = _target(access, room / "server")
+        loop_nice = os.getpriority(os.PRIO_PROCESS, server.pid)
         with probing(access.url, target.certificate, server.pid) as probes:
             seen = play(target, attackers, SECONDS, SEED)
     finally:
@@ -49,7 +51,16 @@ def run(room: Path) -> Outcome:
             Figure("answers of 500 and attacks that succeed", len(seen.broken), "", at_most=0),
             Figure("memory", max(probes.memory_mb), "MB", at_most=MEMORY_MB_MAX),
         ),
-        tuple(seen.broken[:5]),
+        (_priority(loop_nice), f"the slowest probe: {probes.slowest}", *seen.broken[:5]),
+    )
+
+
+def _priority(loop_nice: int) -> str:
+    if loop_nice < 0:
+        return f"the event loop has priority (nice {loop_nice})"
+    return (
+        f"the event loop has NO priority (nice {loop_nice}): started with a nice value or without"
+        " CAP_SYS_NICE, a server answers several times slower"
     )
 
 

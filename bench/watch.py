@@ -45,8 +45,11 @@ class Watch:
 
 
 @contextmanager
-def watched(pid: int) -> Iterator[Watch]:
-    """Samples the process and its children until the block ends."""
+def watched(pid: int, *, is_timed: bool = False) -> Iterator[Watch]:
+    """Samples the process and its children until the block ends. Where the process is timed
+    meanwhile, its memory is what it alone uses, without files: anything else takes 40 ms of a core
+    for each look, in which the process may neither map nor unmap memory."""
+    memory_mb = _anonymous_mb if is_timed else _memory_mb
     watch, stop = Watch(), threading.Event()
 
     def sample() -> None:
@@ -54,7 +57,7 @@ def watched(pid: int) -> Iterator[Watch]:
         while not stop.wait(1.0):
             family = _family(pid)
             watch.seconds.append(time.monotonic() - begin)
-            watch.memory_mb.append(sum(map(_memory_mb, family)))
+            watch.memory_mb.append(sum(map(memory_mb, family)))
             watch.cpu_s.append(sum(map(_cpu_s, family)))
 
     thread = threading.Thread(target=sample, daemon=True)
@@ -112,6 +115,18 @@ def _memory_mb(pid: int) -> float:
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return 0.0
+
+
+def _anonymous_mb(pid: int) -> float:
+    """Memory of a process that belongs to no file, from counters. What it shares with the process
+    that it was forked from counts for both."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
                 return int(line.split()[1]) / 1024
     except (FileNotFoundError, ProcessLookupError):
         pass

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.support.served import Server
-from vedette.limits import REQUEST_LINE_BYTES_MAX
+from vedette.limits import HEADERS_MAX, REQUEST_LINE_BYTES_MAX
 
 
 def test_a_query_longer_than_64_kib_travels_in_the_url(server: Server) -> None:
@@ -38,6 +38,22 @@ def test_an_endless_head_is_refused(server: Server, begin: bytes, status: bytes)
     answer = _send_head(server, begin + b"a" * (2 * REQUEST_LINE_BYTES_MAX))
     assert answer.split()[1] == status
     assert b'"reason":"too_large"' in answer
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, b"200"), (1, b"431"), (20_000, b"431")])
+def test_a_request_has_a_bounded_number_of_headers(
+    server: Server, more: int, status: bytes
+) -> None:
+    headers = b"x: y\r\n" * (HEADERS_MAX - 2 + more)
+    head = b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n" + headers + b"\r\n"
+    answer = _send_head(server, head)
+    assert answer.split()[1] == status
+    assert (b"headers" in answer) == (more > 0)
+
+
+def test_headers_without_an_end_are_refused(server: Server) -> None:
+    answer = _send_head(server, b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * (HEADERS_MAX + 2))
+    assert answer.split()[1] == b"431"
 
 
 def _send_head(server: Server, head: bytes) -> bytes:

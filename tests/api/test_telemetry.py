@@ -17,6 +17,7 @@ import zstandard
 
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
+from vedette.limits import RECORDS_ANSWERED_ON_LOOP_MAX
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
@@ -100,6 +101,26 @@ def test_a_request_of_which_nothing_can_be_taken_is_400(sender: httpx.Client) ->
     body = answer.json()
     assert (answer.status_code, body["reason"], body["read"]) == (400, "nothing_taken", 3)
     assert [error["position"] for error in body["errors"]] == [0, 1, 2]
+
+
+MANY = 3 * RECORDS_ANSWERED_ON_LOOP_MAX
+
+
+def test_many_outcomes_are_answered_in_the_order_of_the_records(sender: httpx.Client) -> None:
+    good = story("many-outcomes.example").records
+    at = {MANY // 3: good[0], MANY - 1: good[1]}
+    refused: list[dict[str, Any]] = [{"a": number % 2} for number in range(MANY)]
+    records = [at.get(number, one) for number, one in enumerate(refused)]
+    items = sender.post("/_bulk", content=bulk(records)).json()["items"]
+    assert [item["create"]["status"] for item in items] == [
+        201 if number in at else 400 for number in range(MANY)
+    ]
+    assert all("error" in item["create"] for number, item in enumerate(items) if number not in at)
+    body = sender.post("/api/v1/ingest", content=lines(records)).json()
+    assert (body["read"], body["rejected"], body["duplicate"]) == (MANY, MANY - 2, 2)
+    assert [error["position"] for error in body["errors"]] == [
+        number for number in range(MANY) if number not in at
+    ]
 
 
 @pytest.mark.parametrize("path", ["/_bulk", "/api/v1/ingest"])

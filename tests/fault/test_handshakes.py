@@ -95,6 +95,15 @@ def test_plain_http_in_pieces_is_answered(server: Server) -> None:
         assert answer == ANSWER
 
 
+def test_clients_that_come_at_once_are_all_answered(server: Server) -> None:
+    """More than the event loop looks at in one turn; the last to come goes first."""
+    with ExitStack() as held:
+        waiting = [held.enter_context(connected(server)) for _ in range(30)]
+        for one in waiting:
+            one.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert {one.recv(4_096) for one in reversed(waiting)} == {ANSWER}
+
+
 UNFINISHED = (b"", b"\x16\x03\x01", b"\x16\x03\x01\x00\x99abc", b"GE", b"GET / HTTP/1.1\r\n")
 """What no handshake follows; the last is answered, and its client does not close."""
 

@@ -2,7 +2,7 @@
 deduplicates repeated requests.
 
 Small plain bodies are split on the event loop; all others in a thread pool of their own, so that
-neither the event loop nor searches wait for them.
+neither the event loop nor searches wait for them. So are answers about many records.
 """
 
 import re
@@ -18,7 +18,7 @@ from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import inflate_within, lease_of, raw_body
 from vedette.api.services import Services
 from vedette.errors import BadRequestError
-from vedette.limits import SMALL_BODY_BYTES_MAX
+from vedette.limits import RECORDS_ANSWERED_ON_LOOP_MAX, SMALL_BODY_BYTES_MAX
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
@@ -85,6 +85,13 @@ async def read_telemetry(
         return await to_thread.run_sync(work, limiter=services.splits)
     finally:
         lease.release()  # the records are copies, and the queue has a bound of its own
+
+
+async def rendered(services: Services, record_count: int, render: Callable[[], T]) -> T:
+    """What `render` makes of the outcomes of so many records: in a thread where they are many."""
+    if record_count <= RECORDS_ANSWERED_ON_LOOP_MAX:
+        return render()
+    return await to_thread.run_sync(render, limiter=services.splits)
 
 
 def source_of(request: Request) -> str:

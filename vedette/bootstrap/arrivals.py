@@ -19,7 +19,7 @@ class Arrival:
     """In the event loop's time."""
     on_spare: bool
     is_watched: bool = False
-    """The event loop tells when something arrives."""
+    """The acceptor's selector tells when something arrives."""
     is_answered: bool = False
     """It got an answer in plain HTTP, and is only waited for to close."""
     task: asyncio.Task[None] | None = field(default=None)

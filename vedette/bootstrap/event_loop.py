@@ -50,7 +50,11 @@ def prefer_this_thread() -> bool:
     not (it needs CAP_SYS_NICE), or was started with a nice value of its own: everything works all
     the same, slower under load."""
     call = _SCHED_SETATTR.get(platform.machine())
-    if sys.platform != "linux" or call is None or os.getpriority(os.PRIO_PROCESS, 0) != 0:
+    if sys.platform != "linux" or call is None:
+        return False
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    if own != 0:
+        log.info("the event loop has no priority", reason=f"the process has a nice value of {own}")
         return False
     wanted = _Attributes(
         size=ctypes.sizeof(_Attributes),

@@ -76,6 +76,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._since_s = self.loop.time()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) <= limits.HEADERS_MAX:  # with one more the head is refused
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._end_head()
         self._is_in_body = True
@@ -83,6 +87,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._since_s = self.loop.time()
         if self.is_reserved and self.url.partition(b"?")[0] not in RESERVED_PATHS:
             self._refuse_connection()
+            return
+        if len(self.headers) > limits.HEADERS_MAX:
+            self._refuse_headers()
             return
         if len(self.url) <= URL_PARSER_BYTES_MAX:
             super().on_headers_complete()
@@ -190,6 +197,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def _check_head(self) -> None:
         if self._head_bytes > REQUEST_LINE_BYTES_MAX:
             self._refuse_head()
+        elif len(self.headers) > limits.HEADERS_MAX:
+            self._refuse_headers()
         elif (
             self._head_bytes > limits.SMALL_HEAD_BYTES_MAX
             and self.heads_bytes > limits.HEADS_BYTES_MAX
@@ -209,6 +218,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             status,
             "too_large",
             f"the {what} of a request may have {REQUEST_LINE_BYTES_MAX} bytes; POST a long query",
+        )
+
+    def _refuse_headers(self) -> None:
+        self._refuse(
+            b"431 Request Header Fields Too Large",
+            "too_large",
+            f"a request may have {limits.HEADERS_MAX} headers",
         )
 
     def _refuse(self, status: bytes, reason: str, message: str) -> None:

@@ -30,6 +30,7 @@ from vedette.bootstrap.event_loop import collect_garbage, prefer_this_thread, st
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import queued_logs
+from vedette.bootstrap.malloc_tuning import grow_without_copies
 from vedette.bootstrap.tls import CertificateReload, tls_context
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
@@ -135,6 +136,7 @@ def serve(
 def _serve(settings: Settings, clock: Clock, accepted_by: Author | None) -> None:
     _check_plain_http(settings)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
+    grow_without_copies()
     raise_descriptor_limit()
     listener = _listen(settings)
     url = _url(settings, listener)

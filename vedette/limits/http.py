@@ -12,6 +12,10 @@ RETRY_AFTER_S = 2
 REQUEST_LINE_BYTES_MAX = 256 * 1024
 """Bytes of the HTTP request line and headers: queries travel in the URL."""
 
+HEADERS_MAX = 256
+"""Headers of a request: browsers and proxies send 40. 40,000 fit into `REQUEST_LINE_BYTES_MAX`, and
+keep the event loop for 25 ms."""
+
 CHECKIN_THREADS = 8
 """Threads for check-ins and enrolment of sensors alone."""
 
@@ -36,6 +40,10 @@ CONCURRENT_SPLITS_MAX = 4
 CONCURRENT_DECODES_MAX = 4
 """Threads that inflate and parse all other bodies, so that bulk telemetry never keeps a check-in
 waiting."""
+
+RECORDS_ANSWERED_ON_LOOP_MAX = 1_000
+"""Records whose outcomes the event loop renders itself: 0.3 ms where they are stored, up to 9 ms
+where each was refused for a reason of its own. A thread renders more of them."""
 
 COMPRESSED_MEMBERS_MAX = 64
 """Gzip members or zstd frames of one body: senders write one, a few append; each costs a fresh
@@ -125,7 +133,7 @@ BODY_INFLATED_BYTES_FREE = 32 * 1024 * 1024
 
 BODY_INFLATION_RATIO_EXPECTED = 32
 """How many times its size a compressed body is expected to have at most; JSON logs reach 25. What
-has more is inflated a second time, with the full limit charged."""
+has more is counted first, then inflated once more with the full limit charged."""
 
 PARAMETER_DAYS_MAX = 36_500
 """Longest span of days that a parameter can have: a hundred years, so that dates stay valid."""

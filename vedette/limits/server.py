@@ -19,6 +19,10 @@ MALLOC_MMAP_BYTES = 32 * 1024**2
 """Bytes of an allocation from which glibc maps memory anew each time. The largest value that
 mallopt accepts."""
 
+SERVER_MMAP_BYTES = 8 * 1024**2
+"""The same for the server process, above the usual bodies of senders: growing a buffer of 32 MB
+copied it for up to 33 ms under the interpreter lock."""
+
 SHUTDOWN_S = 60
 """How long requests under way may take after the signal to stop."""
 

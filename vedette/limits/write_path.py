@@ -21,6 +21,10 @@ COMMIT_BYTES_MAX = 40 * 1024 * 1024
 COMMIT_WAIT_MS = 50
 """How long a commit waits for company before it starts."""
 
+REFUSALS_PIECE = 1_000
+"""Refused records that the server decodes at once: more keep the interpreter lock from the event
+loop, a millisecond for each 3,000."""
+
 SEEN_HOURS = 24
 """For how long a re-sent record is recognised, at least."""
 

@@ -1,5 +1,7 @@
 """Prometheus metrics of the write path."""
 
+from collections import Counter as Tally
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from vedette.pipeline.batch.pack import PackedCommit
@@ -71,5 +73,5 @@ class IngestMetrics:
         for (_, _, outcome), count in receipt.tally.items():
             self._outcomes[Outcome(outcome)].inc(count)
         self._conflicts.inc(receipt.conflicts)
-        for refusal in receipt.refusals:
-            self._rejected.labels(refusal.reason).inc()
+        for reason, count in Tally(one.reason for one in receipt.refusals).items():
+            self._rejected.labels(reason).inc(count)

@@ -91,7 +91,7 @@ def main(url: str, certificate: str, pid: int) -> None:
     times_ms: list[float] = []
     failures: list[str] = []
     slowest = ""
-    with watched(pid) as watch:
+    with watched(pid, is_timed=True) as watch:
         while not ended.wait(_PAUSE_S):
             before = (*_turns_ms(pid), *_turns_ms(os.getpid()))
             began = time.perf_counter()

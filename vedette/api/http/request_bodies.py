@@ -16,7 +16,7 @@ from fastapi import Request
 from vedette import limits
 from vedette.api.body_budget import BodyLease
 from vedette.errors import BadRequestError, TooLargeError
-from vedette.ingest.framing.inflate import inflate
+from vedette.ingest.framing.inflate import check_inflated_size, inflate
 from vedette.limits import BODY_INFLATION_RATIO_EXPECTED
 
 T = TypeVar("T")
@@ -66,6 +66,7 @@ def inflate_within(lease: BodyLease, raw: bytes, encoding: str, bytes_max: int) 
     except TooLargeError:
         if expected == bytes_max:
             raise
+    check_inflated_size(raw, encoding, bytes_max)
     return _charged(lease, raw, encoding, bytes_max)
 
 

@@ -96,7 +96,7 @@ def _names(pattern: str, path: str) -> bool:
 
 
 def _items(outcome: BulkOutcome, shape: _Shape) -> bytes:
-    """The items; each distinct one is rendered once, rejections one by one."""
+    """The items; each distinct one is rendered once."""
     codes = set(outcome.outcomes)
     rendered = {
         action: {code: _plain_item(action, Outcome(code), shape) for code in codes}
@@ -104,8 +104,12 @@ def _items(outcome: BulkOutcome, shape: _Shape) -> bytes:
     }
     pairs = zip(outcome.actions, outcome.outcomes, strict=True)
     items = [rendered[action][code] for action, code in pairs]
+    refused: dict[tuple[str, Problem], bytes] = {}
     for position, problem in outcome.problems.items():
-        items[position] = _refused_item(outcome.actions[position], problem, shape)
+        kind = outcome.actions[position], problem
+        if kind not in refused:
+            refused[kind] = _refused_item(*kind, shape)
+        items[position] = refused[kind]
     return b",".join(filter(None, items))
 
 

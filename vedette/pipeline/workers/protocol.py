@@ -22,6 +22,7 @@ from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
+from vedette.pipeline.workers.refusal_pieces import RefusalPiece
 
 
 class Begin(Struct, tag=True):
@@ -199,6 +200,8 @@ class Processed(Struct, tag=True):
     """Rows of every table but `segment`, by table."""
     segments: list[bytes]
     receipts: list[Receipt]
+    """Without their refusals."""
+    refusals: list[RefusalPiece]
     seen: list[tuple[int, str, str, str, str]]
     """Sensors of the commit, each with its host's address, and the host type and the SID where they
     changed, else ""."""

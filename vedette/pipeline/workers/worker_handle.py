@@ -24,6 +24,7 @@ from vedette.pipeline.workers.protocol import (
     Processed,
     SensorsOwned,
 )
+from vedette.pipeline.workers.refusal_pieces import put_refusals
 
 log = structlog.get_logger(__name__)
 
@@ -193,6 +194,7 @@ class CommitRound:
         message = worker.receive()
         match message:
             case Processed():
+                put_refusals(message.receipts, message.refusals)
                 self._processed[number] = message
                 self._working.discard(number)
             case Failed():

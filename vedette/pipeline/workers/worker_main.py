@@ -57,6 +57,7 @@ from vedette.pipeline.workers.protocol import (
     SensorsOwned,
     WithoutPartitions,
 )
+from vedette.pipeline.workers.refusal_pieces import take_refusals
 from vedette.store.engine.arrow_arrays import packed
 
 log = structlog.get_logger(__name__)
@@ -257,6 +258,7 @@ class WorkerProcess:
             small_tables,
             segments,
             made.receipts,
+            take_refusals(made.receipts),
             self._lookups.seen,
             judged,
             hits,

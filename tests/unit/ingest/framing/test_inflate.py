@@ -2,12 +2,13 @@
 
 import gzip
 import zlib
+from collections.abc import Callable
 
 import pytest
 import zstandard
 
-from vedette.errors import BadRequestError, TooLargeError
-from vedette.ingest.framing.inflate import inflate
+from vedette.errors import BadRequestError, CallerError, TooLargeError
+from vedette.ingest.framing.inflate import check_inflated_size, inflate
 from vedette.limits import INFLATE_STEP_BYTES
 
 TEXT = b'{"a":1}\n' * 1_000
@@ -66,6 +67,31 @@ def test_bombs_end_at_the_limit(body: bytes, encoding: str) -> None:
 def test_a_body_of_exactly_the_limit_is_taken() -> None:
     assert len(inflate(GZIP, "gzip", len(TEXT))) == len(TEXT)
     assert len(inflate(ZSTD, "zstd", len(TEXT))) == len(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (GZIP, "gzip"),
+        (GZIP + GZIP[:-9], "gzip"),
+        (b"no gzip", "deflate"),
+        (ZSTD, "zstd"),
+        (ZSTD + ZSTD[:-3], "zstd"),
+        (b"no zstd", "zstd"),
+    ],
+)
+@pytest.mark.parametrize("limit", [len(TEXT) - 1, len(TEXT), 2 * len(TEXT)])
+def test_a_body_that_is_only_measured_has_the_same_errors(
+    body: bytes, encoding: str, limit: int
+) -> None:
+    def error_of(work: Callable[[bytes, str, int], object]) -> str:
+        try:
+            work(body, encoding, limit)
+        except CallerError as error:
+            return error.message
+        return ""
+
+    assert error_of(check_inflated_size) == error_of(inflate)
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])

@@ -13,7 +13,7 @@ from vedette.api.http.responses import raw_json
 from vedette.api.schemas.bulk_response import BulkOutcome, Problem, bulk_answer, problems_of
 from vedette.api.schemas.parameters import described
 from vedette.api.services import Services, services
-from vedette.api.telemetry_request import read_telemetry
+from vedette.api.telemetry_request import read_telemetry, rendered
 from vedette.ingest.framing.bulk_body import NO_RECORD, Bulk, split_bulk
 from vedette.pipeline.submission import Outcome, Receipt
 
@@ -38,7 +38,11 @@ async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -
     )
     took_ms = int((time.perf_counter() - began) * 1_000)
     filter_path = request.query_params.get("filter_path", "")
-    answer = bulk_answer(_outcome(sent.parts, receipt), took_ms, filter_path)
+    answer = await rendered(
+        here,
+        len(sent.parts.actions),
+        lambda: bulk_answer(_outcome(sent.parts, receipt), took_ms, filter_path),
+    )
     return raw_json(answer, headers=ELASTIC_HEADERS)
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
-from vedette.api.telemetry_request import TelemetryBody, read_telemetry
+from vedette.api.telemetry_request import TelemetryBody, read_telemetry, rendered
 from vedette.errors import BadRequestError
 from vedette.ingest.framing.body import split_body
 from vedette.pipeline.receipt_report import report
@@ -25,6 +25,10 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
     """
     sent = await read_telemetry(request, here, _pieces)
     receipt = await _submit(sent, here)
+    return await rendered(here, len(receipt.outcomes), lambda: _answer(receipt))
+
+
+def _answer(receipt: Receipt) -> Response:
     body = report(receipt)
     if body["rejected"] == body["read"]:
         refused = {"reason": "nothing_taken", "message": "no record of the request can be taken"}

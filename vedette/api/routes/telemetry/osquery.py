@@ -85,23 +85,12 @@ async def log(request: Request, here: Here) -> Response:
     if sensor is None:
         return json_answer(INVALID)
     body = await sent.parsed(here.settings.body_inflated_bytes_max)
-    data = body.get("data")
-    if not isinstance(data, list):
-        raise BadRequestError("data: a list of results")
-    facts, results = split_results(data if body.get("log_type") == "result" else [])
-    records = [_result(one) for one in results]
+    address = request.client.host if request.client else ""
+    facts, submission = await to_thread.run_sync(
+        _reported, body, sensor, address, limiter=here.splits
+    )
     now_us, number = here.clock.now_us(), sensor.sensor_id
-    if records:
-        content = b"\n".join([str(number).encode(), *records])
-        key = request_key(content)
-        submission = Submission(
-            records,
-            sensor.group_id,
-            key,
-            len(content),
-            host=sensor.name,
-            comms_ip=request.client.host if request.client else "",
-        )
+    if submission.records:
         await here.intake.submit(submission)
     future = here.commits.submit(
         number, lambda connection: checkins.note_contact(connection, number, now_us, facts)
@@ -163,6 +152,20 @@ def _answers(body: Body) -> list[tuple[int, list[Any], int, str]]:
             message = str(messages.get(name) or "")[: limits.SENSOR_TEXT_CHARS_MAX]
             found.append((int(name), kept, min(abs(int(status)), 1 << 31), message))
     return found
+
+
+def _reported(body: Body, sensor: Principal, address: str) -> tuple[checkins.HostFacts, Submission]:
+    """What a log says of its host, and its other results. Raises BadRequestError."""
+    data = body.get("data")
+    if not isinstance(data, list):
+        raise BadRequestError("data: a list of results")
+    facts, results = split_results(data if body.get("log_type") == "result" else [])
+    records = [_result(one) for one in results]
+    content = b"\n".join([str(sensor.sensor_id).encode(), *records])
+    key = request_key(content)
+    return facts, Submission(
+        records, sensor.group_id, key, len(content), host=sensor.name, comms_ip=address
+    )
 
 
 def _result(one: Any) -> bytes:
