@@ -33,8 +33,9 @@ _PIN = re.compile(r"^([\w.-]+)(?:\[[^\]]*\])?==([^\s\\]+)", re.M)
 def main() -> None:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
     out.mkdir(parents=True, exist_ok=True)
-    print(wheel(out))
-    print(debian_package(out, "zstd"))
+    product = wheel(out)
+    print(product)
+    print(debian_package(out, "zstd", product=product))
 
 
 def pins() -> dict[str, str]:
@@ -67,14 +68,19 @@ def wheel(out: Path) -> Path:
     return max(out.glob("vedette-*.whl"), key=lambda path: path.stat().st_mtime)
 
 
-def debian_package(out: Path, compression: str, libraries: Iterable[str] | None = None) -> Path:
+def debian_package(
+    out: Path,
+    compression: str,
+    libraries: Iterable[str] | None = None,
+    product: Path | None = None,
+) -> Path:
     """Builds the package. `libraries`: the names of some, all by default; `compression` is one
-    of dpkg-deb's."""
+    of dpkg-deb's; `product` is a wheel that was built already."""
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "tree"
-        built = wheel(Path(scratch))
-        version = built.name.split("-")[1]
         _add_libraries(tree / SITE, pins().keys() if libraries is None else libraries)
+        built = product or wheel(Path(scratch))
+        version = built.name.split("-")[1]
         with zipfile.ZipFile(built) as archive:
             archive.extractall(tree / SITE)
         _add_files(tree, version)

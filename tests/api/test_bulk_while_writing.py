@@ -14,7 +14,7 @@ from tests.support.served import Server, serving, wait_for
 
 BULK = "/api/v1/alerts"
 QUERY = "q=Noise"
-ROUNDS = in_form(20, 100)
+ROUNDS = in_form(10, 100)
 
 
 @pytest.fixture

@@ -49,7 +49,8 @@ def test_a_server_killed_while_it_is_backed_up_loses_nothing(
             records = [host.created(child, parent) for child in children]
             assert sender.post("/api/v1/ingest", json=records).json()["rejected"] == 0
         running = vedette("backup", "create", place, "--data", data)
-        assert wait_for(lambda: any((data / "snapshots").glob("*")), True, 60)
+        begun = lambda: any((data / "snapshots").glob("*"))  # noqa: E731
+        assert wait_for(begun, True, 60, pause_max_s=0.05)
         time.sleep(after_s)
         process.kill()
         process.wait()

@@ -262,7 +262,8 @@ def test_a_worker_that_stands_still_is_an_error(server: tuple[Server, int]) -> N
     for worker in workers(pid):
         os.kill(worker, signal.SIGSTOP)
     with here.client() as client:  # each doctor is a program that starts
-        wait_for(lambda: client.get("/readyz").status_code, 503, WORKER_SILENT_S + 20)
+        status = lambda: client.get("/readyz").status_code  # noqa: E731
+        wait_for(status, 503, WORKER_SILENT_S + 20, pause_max_s=0.05)
     found = wait_for(
         lambda: severities(doctor(here.data))["workers"], "error", WORKER_SILENT_S + 20
     )

@@ -33,13 +33,19 @@ needs_root = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel. Only whether two of them are the same takes building more."""
+    return package.wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Iterator[Path]:
     """The files of the package with all libraries, and its scripts in DEBIAN. It is not
     compressed, which would take a minute."""
     if not package.is_installed():
         pytest.skip("the libraries here are not those that are pinned")
     dist = tmp_path_factory.mktemp("dist")
-    built = package.debian_package(dist, "none")
+    built = package.debian_package(dist, "none", product=wheel)
     tree = dist / "tree"
     subprocess.run(["dpkg-deb", "-R", str(built), str(tree)], check=True)
     built.unlink()
@@ -156,10 +162,10 @@ dpkg --audit
 
 @needs_dpkg
 @needs_root
-def test_it_is_installed_upgraded_removed_and_purged_by_dpkg(tmp_path: Path) -> None:
+def test_it_is_installed_upgraded_removed_and_purged_by_dpkg(wheel: Path, tmp_path: Path) -> None:
     """In a copy of this machine's root whose changes are lost. With few libraries, which is quick;
     the test before this one runs it with all."""
-    built = package.debian_package(tmp_path, "gzip", ["xxhash", "typer"])
+    built = package.debian_package(tmp_path, "gzip", ["xxhash", "typer"], wheel)
     setup = f"""
 set -e
 mount -t tmpfs -o size=512m none {tmp_path}
@@ -217,8 +223,8 @@ def test_it_is_the_same_to_the_byte_whoever_builds_it_and_when(
 
 
 @needs_dpkg
-def test_the_wheel_holds_the_product_and_what_it_reads(tmp_path: Path) -> None:
-    with zipfile.ZipFile(package.wheel(tmp_path)) as archive:
+def test_the_wheel_holds_the_product_and_what_it_reads(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     product = [one for one in (ROOT / "vedette").rglob("*") if one.suffix in OURS]
     wanted = {str(one.relative_to(ROOT)) for one in product} | {"vedette/py.typed"}

@@ -31,6 +31,8 @@ SEED = int(os.environ.get("VEDETTE_SEED", "20231115"))
 PROCESSES = 60
 QUERIES = 12
 PLACES_MAX = (5_000, 10)
+PAGES = ((0, 10), (7, 5), (0, 0), (500, 5), (0, 1_000))
+"""First group and number of groups."""
 CHOSEN = (
     "",
     "filemod:a.tar.gz",
@@ -162,7 +164,7 @@ def test_a_group_shows_its_first_segment(
     expected = first_of_groups(
         [one for one in segments if one.key in matching], column, order, ranks(engine)
     )
-    for start, rows in ((0, 10), (7, 5), (0, 1_000), (500, 5), (0, 0)):
+    for start, rows in chosen(engine, PAGES):
         answer = search_groups(engine, where, EVERYTHING, column, order, start=start, rows=rows)
         keys = [(row["process_id"], row["segment_id"]) for row in answer.rows]
         assert (answer.total, keys) == (len(expected), expected[start : start + rows])

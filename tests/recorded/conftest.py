@@ -1,7 +1,8 @@
 """Whole recorded attacks, each through a server of its own.
 
-All tests of a set run in one worker, so that its server starts once. What takes many minutes
-runs with `make recorded` only; VEDETTE_TEST_RECORDED=1 does the same.
+All tests of a set run in one worker, so that its server starts once, and so do those that read its
+records without a server. What takes many minutes runs with `make recorded` only;
+VEDETTE_TEST_RECORDED=1 does the same.
 """
 
 import os
@@ -11,18 +12,26 @@ import pytest
 from tests.recorded.sets import MANIFEST
 
 WHOLE_SERVERS = ("test_sets", "test_orders", "test_detections")
+RECORDS_ALONE = ("test_windows_records", "test_process_identity")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skipped = pytest.mark.skip(reason="set VEDETTE_TEST_RECORDED, or call make recorded")
     for item in items:
-        if item.path.parent.name != "recorded" or item.path.stem not in WHOLE_SERVERS:
+        if item.path.parent.name != "recorded":
             continue
-        if not os.environ.get("VEDETTE_TEST_RECORDED"):
-            item.add_marker(skipped)
-        for name in _sets_of(item):
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{name}"))
+        if item.path.stem in WHOLE_SERVERS:
+            _group_by_set(item, item.path.stem)
+            if not os.environ.get("VEDETTE_TEST_RECORDED"):
+                item.add_marker(skipped)
+        elif item.path.stem in RECORDS_ALONE:
+            _group_by_set(item, "records")
+
+
+def _group_by_set(item: pytest.Item, prefix: str) -> None:
+    for name in _sets_of(item):
+        item.add_marker(pytest.mark.xdist_group(f"{prefix}-{name}"))
 
 
 def _sets_of(item: pytest.Item) -> list[str]:

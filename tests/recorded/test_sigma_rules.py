@@ -22,9 +22,12 @@ FILES = FOLDER / "s01_sigma_regression.tar.gz"
 LOADED_MIN = 3_079
 """Rules that concern what telemetry of hosts can show; more can be loaded."""
 
-pytestmark = pytest.mark.skipif(
-    not (RULES.exists() and FILES.exists()), reason="the recorded sets are not here"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (RULES.exists() and FILES.exists()), reason="the recorded sets are not here"
+    ),
+    pytest.mark.xdist_group("sigma-rules"),  # loading them takes half of the time of each test
+]
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "detection.md"

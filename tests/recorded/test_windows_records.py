@@ -7,6 +7,7 @@ import io
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import evtx
@@ -32,8 +33,15 @@ _JSON = [name for name in _WINDOWS if "sysmon_by_host" in MANIFEST[name].get("ex
 _EVTX = [name for name in _WINDOWS if "by_channel_eid" in MANIFEST[name].get("expect", {})]
 
 
-def _texts(name: str) -> Iterator[bytes]:
-    """What would be posted for a set: lines of JSON, and EVTX as the importer renders it."""
+@lru_cache(maxsize=1)
+def _texts(name: str) -> tuple[bytes, ...]:
+    """What would be posted for a set: lines of JSON, and EVTX as the importer renders it, which
+    takes longer than what most tests do with it. Records are made anew for each test: to normalise
+    one may change it."""
+    return tuple(_rendered(name))
+
+
+def _rendered(name: str) -> Iterator[bytes]:
     for member, content in members(archive(name)):
         if content[:8] == b"ElfFile\0":
             entries: Iterator[Any] = evtx.PyEvtxParser(io.BytesIO(content)).records_json()

@@ -27,6 +27,9 @@ from vedette.state.policy import groups
 
 START_S = 60.0
 STOP_S = 60.0
+ASKED_AGAIN_S = 0.05
+ASKED_AGAIN_MAX_S = 0.3
+"""After which `wait_for` asks again at first, and at last."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +126,15 @@ def launch(data: Path, *flags: str, descriptors: int = 0) -> subprocess.Popen[by
         )
 
 
-def wait_for(ask: Any, wanted: Any, patience_s: float = 20.0) -> Any:
-    """Ask until the answer is the wanted one; the last answer at the deadline."""
-    deadline = time.monotonic() + patience_s
-    while (answer := ask()) != wanted and time.monotonic() < deadline:
-        time.sleep(0.05)
+def wait_for(
+    ask: Any, wanted: Any, patience_s: float = 20.0, *, pause_max_s: float = ASKED_AGAIN_MAX_S
+) -> Any:
+    """Ask until the answer is the wanted one; the last answer at the deadline. The longer it takes,
+    the more rarely: what is asked is often a search, and twenty in a second take half a core.
+    `pause_max_s` is for answers that soon are others again."""
+    began = time.monotonic()
+    while (answer := ask()) != wanted and (waited_s := time.monotonic() - began) < patience_s:
+        time.sleep(min(max(ASKED_AGAIN_S, waited_s / 10), pause_max_s))
     return answer
 
 
