@@ -42,10 +42,10 @@ detections: $(VENV)/.dev
 fault: $(VENV)/.dev
 	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault tests/contract/store/test_upgrade.py $(ARGS)
 
-# All contracts also on Distributed tables, of one shard and of two: an hour. `make test` has some of
-# them on two.
+# All contracts also on Distributed tables, of one shard and of two, and what is drawn at random on two,
+# too: an hour. `make test` has some contracts on two.
 contracts: $(VENV)/.dev
-	VEDETTE_TEST_STORES=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/contract $(ARGS)
+	VEDETTE_TEST_STORES=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/contract tests/property $(ARGS)
 
 # Damaged files of programs by the ten thousand, and 50,000 requests of schemathesis, made of /openapi.json.
 # `make test` has a few of each.

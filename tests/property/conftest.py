@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.indexed import KINDS
+from tests.support.two_shards import database_of, routed
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.schema.detection_tables import BINARY_TAG, TAG
@@ -25,8 +26,9 @@ def store(
 ) -> Iterator[ClickHouseEngine]:
     """Tables of segments and binaries that are never merged by themselves."""
     capabilities: Capabilities = request.param
-    database = request.module.__name__.rpartition(".")[2]
-    engine = root_engine.sibling(database, capabilities)
+    database = database_of(request.module.__name__.rpartition(".")[2], capabilities)
+    engine = routed(root_engine.sibling(database, capabilities))
+    capabilities = engine.capabilities
     named = (SEGMENT, BINARY_SEEN, BINARY_READING, TAG, BINARY_TAG)
     for table in (*named, PARTITION, INDEXED_PARTITION, MERGING):
         for statement in definitions(table, capabilities):

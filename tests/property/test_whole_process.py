@@ -10,6 +10,7 @@ import pytest
 from tests.property.lives import NOW_US, query
 from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
 from tests.support.indexed import KINDS, chosen, drawn
+from tests.support.two_shards import database_of, routed
 from vedette.model.scope import EVERYTHING
 from vedette.model.segment import PartialSegment
 from vedette.query import Condition, check, parse
@@ -76,7 +77,8 @@ def told(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:
     """A store whose partial rows are never merged by themselves, and what is in it."""
-    engine = root_engine.sibling("test_whole_process", request.param)
+    database = database_of("test_whole_process", request.param)
+    engine = routed(root_engine.sibling(database, request.param))
     create_tables(engine)
     engine.command(f"SYSTEM STOP MERGES `{engine.capabilities.storage('segment')}`")
     segments = generate(random.Random(SEED), PROCESSES)
@@ -86,7 +88,7 @@ def told(
     write_tags(engine, [tag for one in segments for tag in one.tags])
     yield engine, segments
     engine.close()
-    root_engine.command("DROP DATABASE test_whole_process SYNC")
+    root_engine.command(f"DROP DATABASE {database} SYNC")
 
 
 def _window(row: PartialSegment) -> ProcessWindow:

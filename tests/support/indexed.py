@@ -21,18 +21,22 @@ def indexed(capabilities: Capabilities) -> Capabilities:
     return replace(capabilities, insert_settings=settings)
 
 
+_TWO = indexed(distributed(TWO_SHARDS))
+
 KINDS: dict[str, Capabilities] = {
     "plain": indexed(EMBEDDED),
     "distributed": indexed(distributed("one")),
     "unindexed": EMBEDDED,
+    **({"two_shards": _TWO} if ALL_STORES else {}),
 }
 """What answers must not depend on, by the name that a test shows: a cluster of one local shard
-next to plain tables, and rows that no index knows before they are merged."""
+next to plain tables, rows that no index knows before they are merged, and in `make contracts` a
+cluster of two shards."""
 
 STORES: dict[str, Capabilities] = {
     "plain": KINDS["plain"],
     "distributed": KINDS["distributed"],
-    "two_shards": indexed(distributed(TWO_SHARDS)),
+    "two_shards": _TWO,
 }
 """Kinds of stores that contracts hold on; two shards in `make contracts`, and where they have
 broken something."""

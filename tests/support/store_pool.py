@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.support.copied_tables import FILLED, copy_tables, fill_tables
-from tests.support.two_shards import NAMES, TWO_SHARDS, check_placed, router
+from tests.support.two_shards import NAMES, TWO_SHARDS, check_placed, routed
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import ClickHouseEngine
 
@@ -114,7 +114,7 @@ class StorePool:
             self._made[name].lent_s = int(time.time())
             return self._engine(name, capabilities)
         database = self._unused_name(capabilities)
-        with_tables = _routed(self._root.sibling(database, capabilities))
+        with_tables = routed(self._root.sibling(database, capabilities))
         copy_tables(with_tables, self._root.database)
         with_tables.close()
         found = [row[:3] for row in self._tables(database)]
@@ -130,7 +130,7 @@ class StorePool:
         return f"test_{self._count}"
 
     def _engine(self, database: str, capabilities: Capabilities) -> ClickHouseEngine:
-        return _routed(ClickHouseEngine(self._client, database, capabilities))
+        return routed(ClickHouseEngine(self._client, database, capabilities))
 
     def _client(self, database: str) -> Any:
         made = self._made.get(database)
@@ -194,9 +194,3 @@ class StorePool:
     def _tables(self, database: str) -> list[tuple[str, str, int, bool, bool]]:
         rows = self._root.query(_TABLES, {"database": database}).rows
         return [(name, key, at_s, bool(full), bool(can)) for name, key, at_s, full, can in rows]
-
-
-def _routed(engine: ClickHouseEngine) -> ClickHouseEngine:
-    if engine.capabilities.cluster == TWO_SHARDS:
-        engine.route_by(router())
-    return engine

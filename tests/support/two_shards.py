@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vedette.model.host import ShardView, first_map
+from vedette.store.engine.capabilities import Capabilities
+from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.shard_routing import ShardRouter, sharding_expression
 from vedette.store.schema.tables import SHARDED
 
@@ -28,6 +30,16 @@ STORES_MAX: Final = 64
 
 NAMES: Final = tuple(f"test_two_{number}" for number in range(STORES_MAX))
 
+_OF_MODULES: Final = tuple(
+    f"{name}_two"
+    for name in ("test_joins", "test_query_ends", "test_query_sql", "test_whole_process")
+)
+
+
+def database_of(module: str, capabilities: Capabilities) -> str:
+    """The database of a module that makes its own."""
+    return f"{module}_two" if capabilities.cluster == TWO_SHARDS else module
+
 
 def policies() -> str:
     """Of the user in the engine's configuration."""
@@ -36,7 +48,15 @@ def policies() -> str:
     tables = "".join(
         f"<{name}_local><filter>{condition}</filter></{name}_local>" for name in SHARDED
     )
-    return "<databases>" + "".join(f"<{name}>{tables}</{name}>" for name in NAMES) + "</databases>"
+    databases = "".join(f"<{name}>{tables}</{name}>" for name in (*NAMES, *_OF_MODULES))
+    return f"<databases>{databases}</databases>"
+
+
+def routed(engine: ClickHouseEngine) -> ClickHouseEngine:
+    """The engine; where its cluster is this one, it sends rows to the shards that own them."""
+    if engine.capabilities.cluster == TWO_SHARDS:
+        engine.route_by(router())
+    return engine
 
 
 def router() -> ShardRouter:
