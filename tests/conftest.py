@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from tests.support.forms import in_form
 from tests.support.indexed import CHOSEN_STORES, STORES
@@ -34,6 +35,10 @@ from vedette.store.schema.create import create_tables
 # How long one example takes says more about what else the machine does than about the code.
 settings.register_profile("any machine", deadline=None, max_examples=in_form(30, 200))
 settings.load_profile("any machine")
+
+# Where no server configures the log. The default shows the values of all variables of each call,
+# in colour, which takes a second and a half for one exception.
+ConsoleRenderer.get_active().exception_formatter = plain_traceback
 
 _CLUSTERS = """
     <tcp_port>{port}</tcp_port>

@@ -3,7 +3,7 @@
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ parser: Any = importlib.import_module("re._parser")
 
 ROOT = Path(__file__).parents[2] / "vedette"
 _METHODS = ("search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
-_CALLS = re.compile(rf"\.(?:{'|'.join(_METHODS)}|compile)\b")
+_CALLED = re.compile(rf"(\w+)\s*\.({'|'.join(_METHODS)})\b")
 _OF_RE = re.compile(r"\bre\.")
 
 
@@ -32,17 +32,16 @@ def uses() -> list[Use]:
     """Each `re.compile` and each call such as `re.search` of the product, with every method that
     is called on it; `search`, the dearest, where the calls cannot be seen."""
     texts = {path: path.read_text() for path in sorted(ROOT.rglob("*.py"))}
-    # Looking at every node of every module took longer than running half of the patterns.
-    trees = {path: ast.parse(text) for path, text in texts.items() if _CALLS.search(text)}
-    called = _called_methods(trees.values())
+    called = _called_methods(texts.values())
     found: list[Use] = []
-    for path, tree in trees.items():
-        if str(path.relative_to(ROOT)) in _MADE_AT_RUN_TIME or not _OF_RE.search(texts[path]):
+    for path, text in texts.items():
+        if str(path.relative_to(ROOT)) in _MADE_AT_RUN_TIME or not _OF_RE.search(text):
             continue
+        tree = ast.parse(text)
         handed_on = _methods_of_parameters(tree)
         for call, name in _compile_sites(tree):
             pattern = _pattern(path, call, name)
-            methods = called.get(name or "", set()) & set(_METHODS) or handed_on or {"search"}
+            methods = called.get(name or "") or handed_on or {"search"}
             found += [Use(_place(path, call), pattern, method) for method in sorted(methods)]
         for call in _calls(tree, "re", _METHODS):
             assert isinstance(call.func, ast.Attribute)
@@ -78,16 +77,13 @@ def _compile_sites(tree: ast.Module) -> Iterator[tuple[ast.Call, str | None]]:
         yield call, names.get(call)
 
 
-def _called_methods(trees: Any) -> dict[str, set[str]]:
-    """Methods by the name of what they are called on, in any module: more is a stricter test."""
+def _called_methods(texts: Iterable[str]) -> dict[str, set[str]]:
+    """Methods by the name of what they are called on, in any module: more is a stricter test. Found
+    in the text: each worker of a run does this, and parsing every module took seconds."""
     called: dict[str, set[str]] = {}
-    for tree in trees:
-        for node in ast.walk(tree):
-            match node:
-                case ast.Attribute(value=ast.Name(id=name), attr=method):
-                    called.setdefault(name, set()).add(method)
-                case ast.Attribute(value=ast.Attribute(attr=name), attr=method):
-                    called.setdefault(name, set()).add(method)
+    for text in texts:
+        for name, method in _CALLED.findall(text):
+            called.setdefault(name, set()).add(method)
     return called
 
 
@@ -101,7 +97,7 @@ def _methods_of_parameters(tree: ast.Module) -> set[str]:
                 for one in function.args.args
                 if one.annotation is not None and "Pattern" in ast.unparse(one.annotation)
             }
-            for node in ast.walk(function):
+            for node in ast.walk(function) if given else ():
                 match node:
                     case ast.Attribute(value=ast.Name(id=name), attr=method) if name in given:
                         found.add(method)
