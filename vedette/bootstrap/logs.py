@@ -167,7 +167,9 @@ def _common_processors() -> list[Processor]:
 def _renderers(form: LogFormat, stream: Stream) -> list[Processor]:
     is_console = form == "console" or (form == "auto" and stream.isatty())
     if is_console:
-        return [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        # The default shows the values of variables, which nothing has masked.
+        plain = structlog.dev.plain_traceback
+        return [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
 
 

@@ -13,6 +13,7 @@ import pytest
 import structlog
 
 from vedette.bootstrap.logs import QueuedStream, configure_logs
+from vedette.settings.catalogue import LogFormat
 
 
 @pytest.fixture
@@ -103,6 +104,18 @@ def test_people_get_text_without_colours_off_a_terminal(stream: io.StringIO) -> 
     assert "stored" in stream.getvalue()
     assert "events=3" in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_an_exception_shows_no_value_of_a_variable(stream: io.StringIO, form: LogFormat) -> None:
+    configure_logs("info", form, stream)
+    password = os.urandom(8).hex()
+    try:
+        int("odd" if password else "")
+    except ValueError:
+        structlog.get_logger().exception("failed")
+    assert "ValueError: invalid literal" in stream.getvalue()
+    assert password not in stream.getvalue()
 
 
 def test_configuring_again_replaces(stream: io.StringIO) -> None:
