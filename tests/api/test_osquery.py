@@ -250,6 +250,16 @@ def test_a_live_query_is_asked_once_and_its_rows_are_read(
     assert node.call("distributed/read")["queries"] == {}
 
 
+@pytest.mark.parametrize("name", ["0" * 5_000 + "1", "9" * 5_000, "\u0663", "-1", "1.5", ""])
+def test_an_answer_to_no_query_is_ignored(node: Osquery, name: str) -> None:
+    assert node.call("distributed/write", queries={name: []}, statuses={name: 0}) == {}
+
+
+@pytest.mark.parametrize("status", ["9" * 5_000, "--5", "\u0663", [], {}, None, 1e300])
+def test_an_answer_with_a_status_that_is_no_number_is_ignored(node: Osquery, status: Any) -> None:
+    assert node.call("distributed/write", queries={"1": []}, statuses={"1": status}) == {}
+
+
 def test_a_live_query_that_fails_says_so(analyst: httpx.Client, node: Osquery) -> None:
     number = sensor_of(analyst, node)["id"]
     body = {"sensor_ids": [number], "sql": "SELECT nonsense"}

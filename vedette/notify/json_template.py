@@ -24,6 +24,7 @@ _FOLDER: Final = Path(__file__).parent / "templates"
 _PLACE: Final = re2.compile(r"\{([a-z0-9_.]{1,60})(?:\|([a-z]{1,20}))?\}")
 _NAME: Final = re2.compile(r"[a-z0-9_-]{1,40}")
 
+_NUMBER: Final = re2.compile(r"-?[0-9]{1,18}")
 _SLACK: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN: Final = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]()<>#+-.!|~"})
 _JIRA: Final = str.maketrans({one: f"\\{one}" for one in "\\{}[]*_-+^~!|"})
@@ -40,7 +41,7 @@ _FILTERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "jira": lambda text: text.translate(_JIRA),
     "line": _line,
     "short": lambda text: _line(text[:120]),
-    "number": lambda text: int(text) if text.lstrip("-").isdecimal() else 0,
+    "number": lambda text: int(text) if _NUMBER.fullmatch(text) else 0,
 }
 
 

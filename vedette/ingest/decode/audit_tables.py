@@ -142,7 +142,7 @@ _NUMBERS: dict[tuple[int, int], str] = {
 def call_name(number: str, architecture: str) -> str:
     """Name of a system call by its number and the `arch` field; "" if it is not in the table."""
     column = _ARCHITECTURES.get(architecture.lower().removeprefix("0x"), 1)
-    return _NUMBERS.get((column, int(number)), "") if number.isdecimal() else ""
+    return _NUMBERS.get((column, int(number[:18])), "") if number.isdecimal() else ""
 
 
 def socket_address(saddr: str) -> dict[str, str]:

@@ -187,7 +187,7 @@ class _Data:
 
 def _item_number(path: dict[str, str]) -> int:
     item = path.get("item", "")
-    return int(item) if item.isdecimal() else 0
+    return int(item[:9]) if item.isdecimal() else 0
 
 
 def parse_fields(text: str) -> dict[str, str]:

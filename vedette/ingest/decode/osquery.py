@@ -116,7 +116,7 @@ def _row(host: str, name: str, obj: dict[str, Any], row: dict[str, Any]) -> Reco
 def _moment(value: Any) -> int:
     """Epoch microseconds; osquery writes numbers as text too."""
     if isinstance(value, str) and value.strip().isdecimal():
-        return any_time_us(int(value))
+        return any_time_us(int(value.strip()[:24]))
     return any_time_us(value)
 
 

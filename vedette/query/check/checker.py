@@ -229,7 +229,12 @@ def _bare_tests(field: Field, source: str) -> tuple[Test, ...]:
     if field.type != "integer":
         return TEXT_RULES[field.type](field, source)
     text = unescape(source)
-    return integer(field, Exact(text)) if text.isascii() and text.isdecimal() else NEVER
+    if not (text.isascii() and text.isdecimal()):
+        return NEVER
+    try:
+        return integer(field, Exact(text))
+    except ValueError:
+        return NEVER
 
 
 def _check_wildcards(leaf: Leaf, value: Text) -> None:

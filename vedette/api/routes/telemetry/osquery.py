@@ -6,7 +6,8 @@ again.
 """
 
 import asyncio
-from typing import Annotated, Any
+import re
+from typing import Annotated, Any, Final
 
 import orjson
 from anyio import to_thread
@@ -32,6 +33,9 @@ Here = Annotated[Services, Depends(services)]
 Body = dict[str, Any]
 
 INVALID: Body = {"node_invalid": True}
+
+_ID: Final = re.compile(r"[0-9]{1,10}")
+_STATUS: Final = re.compile(r"-?[0-9]{1,18}")
 
 _OS_TYPES = {"windows": "windows", "darwin": "osx"}
 """By `platform` of osquery; everything else is some Linux."""
@@ -145,9 +149,8 @@ def _answers(body: Body) -> list[tuple[int, list[Any], int, str]]:
         raise BadRequestError("queries: rows by query id")
     found = []
     for name, rows in queries.items():
-        status = statuses.get(name, 0)
-        is_known = name.isascii() and name.isdecimal() and int(name[:20]) < 1 << 31
-        if is_known and str(status).lstrip("-").isdecimal():
+        status = str(statuses.get(name, 0))
+        if _ID.fullmatch(name) and int(name) < 1 << 31 and _STATUS.fullmatch(status):
             kept = rows if isinstance(rows, list) else []
             message = str(messages.get(name) or "")[: limits.SENSOR_TEXT_CHARS_MAX]
             found.append((int(name), kept, min(abs(int(status)), 1 << 31), message))
