@@ -12,6 +12,7 @@ VIEWS: Final = (
     *("/ui/process?t=all", "/ui/process?t=all&group=none", "/ui/process?t=all&q=whoami"),
     *("/ui/process?t=all&q=hostname:hidden*", "/ui/binary?q=host_count:[2 TO *]"),
     *("/ui/_/process/histogram?t=all", "/ui/_/process/week?t=all"),
+    "/ui/_/process/histogram?t=all&table=1",
     *("/ui/_/process/rare?t=all&facet=hostname", "/ui/_/sensors/ids?q=hidden"),
     *("/ui/sensors?q=hidden", "/ui/sensors?silent=1", "/ui/reports?q=title:known"),
     *("/ui/sigma?q=somebody", "/ui/watchlists/new?q=whoami"),

@@ -182,3 +182,15 @@ def test_starts_are_counted_by_weekday_and_hour(visiting: Visiting, told: dict[s
         assert len(cells) == 7 * 24
         assert sum(int(cell) for cell in cells if cell != "·") <= rows
         assert any(cell != "·" for cell in cells)
+
+
+def test_the_bars_have_a_table_that_says_the_same(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
+        page.wait_for_selector("figure.over-time path")
+        bars = page.locator("figure.over-time path").get_attribute("d").count("M")
+        page.click("summary:text('As a table')")
+        page.wait_for_selector(".over-time table")
+        counts = page.locator(".over-time table td.num").all_inner_texts()
+        assert len(counts) == bars
+        assert sum(map(int, counts)) == page.locator("tr[data-row]").count()

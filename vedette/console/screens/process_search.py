@@ -127,6 +127,8 @@ async def histogram(request: Request, here: Here, scope: Within) -> Response:
         return process_histogram(engine, scope, wanted, here.settings, now_us, engine.cancel)
 
     bars = bars_of(await run_search(request, here, work))
+    if "table" in request.query_params:
+        return render(request, "fragments/process/histogram_table.html", bars=bars)
     return render(
         request,
         "fragments/process/histogram.html",
