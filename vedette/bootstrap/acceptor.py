@@ -31,9 +31,9 @@ from vedette.bootstrap.opening import Opening, answer_plain_http, opening_of
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 _EVENTS_AT_ONCE: Final = 32
-"""Connections that are accepted, or looked at, before the event loop does other work: each costs a
-tenth of a millisecond. A flood that ends has 1,500 at once, and the loop's own selector gives out
-1,024 in one go."""
+"""Connections that are accepted, looked at or closed before the event loop does other work: each
+costs a tenth of a millisecond. A flood that ends has 1,500 at once, and the loop's own selector
+gives out 1,024 in one go."""
 
 _HANDSHAKES_AT_ONCE: Final = 8
 """Set-ups that are begun before the event loop does other work: each costs half a millisecond."""
@@ -230,9 +230,11 @@ class Acceptor:
         have the same deadline in the event loop."""
         loop = asyncio.get_running_loop()
         begun_before_s = loop.time() - limits.HANDSHAKE_DEADLINE_S
-        for arrival in self._arrivals.waiting_since(begun_before_s):
+        overdue = self._arrivals.waiting_since(begun_before_s)
+        for arrival in overdue[:_EVENTS_AT_ONCE]:
             self._drop(arrival)
-        self._sweep = loop.call_later(limits.HANDSHAKE_CHECK_S, self._close_overdue)
+        pause_s = 0 if len(overdue) > _EVENTS_AT_ONCE else limits.HANDSHAKE_CHECK_S
+        self._sweep = loop.call_later(pause_s, self._close_overdue)
 
     def _keep_spares(self) -> None:
         try:
