@@ -110,6 +110,9 @@ def test_all_of_a_wide_window_is_in_a_narrow_one_and_can_be_read(
             assert row.count(), f"nothing opens what is cut: {words}"
             row.first.click()
             assert any(words in one for one in content(visit)["whole"]), words
+            if page.is_visible("#flyout"):  # it covers the list, with the next row
+                page.keyboard.press("Escape")
+                until(page, "document.querySelector('#flyout').hidden")
 
 
 @pytest.mark.parametrize("size", SIZES)

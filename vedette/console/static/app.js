@@ -173,7 +173,7 @@ startFlyout();
 startPreferences();
 showTimes();
 // Keys act on the list at once, and a reader sees where.
-if (document.activeElement === document.body) document.querySelector("[data-grid] tr[data-row], #events")?.focus({ preventScroll: true });
+if (document.activeElement === document.body) document.querySelector("[autofocus], [data-grid] tr[data-row], #events")?.focus({ preventScroll: true });
 bind("Escape", "", () => {
   if (document.querySelector("dialog[open]")) return false;
   closeMenu();
