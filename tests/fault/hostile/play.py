@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,8 @@ ATTACKERS: Final[tuple[Callable[[Attack], None], ...]] = (
 )
 
 _NICE: Final = 10
-"""Attackers are other machines, whose work takes no turn at the server's cores."""
+"""Attackers are other machines, whose work takes no turn at the server's cores. So each has an
+address of its own, too, as has whoever asks whether the server is well."""
 
 
 def play(target: Target, folder: Path, seconds: float, seed: int) -> Seen:
@@ -42,8 +44,9 @@ def play(target: Target, folder: Path, seconds: float, seed: int) -> Seen:
         os.setpriority(os.PRIO_PROCESS, 0, _NICE)  # 0: the calling thread on Linux
         room = folder / f"attacker-{number}"
         room.mkdir()
+        own = replace(target, source=f"127.0.0.{2 + number}")
         attack = Attack(
-            target, seen, lambda: time.monotonic() < ends, random.Random(seed + number), room
+            own, seen, lambda: time.monotonic() < ends, random.Random(seed + number), room
         )
         try:
             attacker(attack)

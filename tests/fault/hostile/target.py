@@ -28,15 +28,19 @@ class Target:
     ingest_token: str
     secret: str
     other_token: str
+    source: str | None = None
+    """The address that connections come from."""
 
     def client(self, **headers: str) -> httpx.Client:
         context = ssl.create_default_context(cafile=str(self.certificate))
-        return httpx.Client(base_url=self.url, headers=headers, verify=context, timeout=30)
+        carried = httpx.HTTPTransport(verify=context, local_address=self.source)
+        return httpx.Client(base_url=self.url, headers=headers, transport=carried, timeout=30)
 
     def connect(self, timeout_s: float = 5.0) -> socket.socket:
         """A TCP connection without TLS."""
         where = urlsplit(self.url)
-        return socket.create_connection((where.hostname or "", where.port or 0), timeout=timeout_s)
+        source = (self.source, 0) if self.source else None
+        return socket.create_connection((where.hostname, where.port or 0), timeout_s, source)
 
     @contextmanager
     def stream(self, timeout_s: float = 5.0) -> Iterator[ssl.SSLSocket]:
