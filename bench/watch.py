@@ -112,21 +112,19 @@ def _family(pid: int) -> list[int]:
 
 def _memory_mb(pid: int) -> float:
     """Memory of a process; of what it shares with others, its part."""
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) / 1024
-    except (FileNotFoundError, ProcessLookupError):
-        pass
-    return 0.0
+    return _counted_mb(pid, "smaps_rollup", "Pss:")
 
 
 def _anonymous_mb(pid: int) -> float:
     """Memory of a process that belongs to no file, from counters. What it shares with the process
     that it was forked from counts for both."""
+    return _counted_mb(pid, "status", "RssAnon:")
+
+
+def _counted_mb(pid: int, file: str, name: str) -> float:
     try:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
+        for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+            if line.startswith(name):
                 return int(line.split()[1]) / 1024
     except (FileNotFoundError, ProcessLookupError):
         pass
