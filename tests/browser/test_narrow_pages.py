@@ -20,7 +20,7 @@ FEW = (
 )
 ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
-VARIES = r"\d[\d\u2009]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+|\b[0-9a-f]{16}\b"
+VARIES = r"\d[\d ]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+|\b[0-9a-f]{16}\b"
 """What differs from one reading of a page to the next: times, and the number of the request."""
 CONTENT = r"""(within) => {
   const root = document.querySelector(within);

@@ -96,7 +96,11 @@ def test_a_server_that_is_ended_keeps_no_rule_pending_and_takes_no_hosts_without
                 assert row.rules_generation is None or row.rules_generation >= least
             return cluster.is_shared_out()
 
+        def judged_by() -> set[int | None]:
+            return {row.rules_generation for row in server_list.running(cluster.state)}
+
         assert wait_for(is_shared_out, True, PATIENCE_S)
         newest = rules.generation(cluster.state)
-        assert {row.rules_generation for row in server_list.running(cluster.state)} == {newest}
+        # Slots are given first; the rules are loaded before records of them are accepted.
+        assert wait_for(judged_by, {newest}, PATIENCE_S) == {newest}
         assert state() == "in_force"
