@@ -3,8 +3,8 @@
 Three threads form a pipeline. `expect` announces each submission to the workers, so that decoding
 begins at once; `prepare` collects queued submissions into a commit and has it processed into rows;
 `commit` writes the rows. One commit is written while the next is processed. The queue is bounded in
-bytes: when it is full a submission is refused with BusyError, and the sender keeps its copy
-(ARCHITECTURE.md#the-write-path).
+bytes, which is the backpressure on senders: when it is full a submission is refused with BusyError
+(429), and the sender keeps its copy (ARCHITECTURE.md#the-write-path).
 
 When processing or writing a commit fails, or a worker fails while the queue is idle, all commits
 under way fail, and submissions are refused with UnavailableError until recovery has succeeded: the
