@@ -1,26 +1,22 @@
 """What thousands of Sigma rules cost at ingest, and how soon a hit is an alert.
 
-One server takes the same load in short turns, without rules and with them, as `filters.py` does and
-for the same reasons. The rules are the public ones that lie next to the repository,
-those of level low and informational too; without them, the starter pack.
+The rules are the public ones that lie next to the repository, those of level low and informational
+too; without them, the starter pack.
 """
 
-import statistics
 import tarfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.figure import Figure, Outcome, Part
 from bench.recorded_rules import recorded_figures
-from bench.watch import cpu_seconds
+from bench.switched_load import SwitchedLoad
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.detect.starter_pack import starter_texts
 from vedette.simulate.bulk_client import Target
-from vedette.simulate.load import LoadCounters, LoadPlan, run_load
+from vedette.simulate.load import LoadPlan, run_load
 
 ENDPOINTS = 200
 WARM_S = 8
@@ -40,59 +36,18 @@ ROUTE = "/api/v1/sigma"
 RULES = Path(__file__).parents[2] / "shared" / "data" / "sigma" / "rules.tar.gz"
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    is_on: bool
-    rate: float
-    """Events stored a second."""
-    cpu_us: float
-    """Microseconds of the server's processors an event."""
-
-
-@dataclass(slots=True)
-class _Turns:
-    """Switches the rules while a load runs, and notes what was stored between."""
-
-    access: LocalAccess
-    pid: int
-    ids: list[str]
-    is_on: bool = False
-    next_s: float = WARM_S
-    begin: tuple[int, float, float] | None = None
-    done: list[_Turn] = field(default_factory=list)
-    """Without rules and with them, in turn."""
-
-    def watch(self, tally: LoadCounters, gone_s: float) -> None:
-        if gone_s < self.next_s:
-            return
-        now = tally.stored, time.monotonic(), cpu_seconds(self.pid)
-        if self.begin is None:
-            self.begin, self.next_s = now, gone_s + TURN_S
-            return
-        stored, wall_s, cpu_s = (new - old for new, old in zip(now, self.begin, strict=True))
-        self.done.append(_Turn(self.is_on, stored / wall_s, 1e6 * cpu_s / max(stored, 1)))
-        self.is_on = not self.is_on
-        _switch(self.access, self.ids, enabled=self.is_on)
-        self.begin = None
-        self.next_s = gone_s + (time.monotonic() - now[1]) + SETTLE_S
-
-    def median(self, is_on: bool, what: Callable[[_Turn], float]) -> float:
-        return statistics.median(what(turn) for turn in self.done if turn.is_on == is_on)
-
-    def ratio(self, what: Callable[[_Turn], float]) -> float:
-        """The median over all pairs of neighbours of the one with rules to the one without."""
-        return statistics.median(
-            what(one) / what(other) if one.is_on else what(other) / what(one)
-            for one, other in pairwise(self.done)
-        )
-
-
 def run(room: Path) -> Outcome:
     server = ServerProcess(room / "server", 0)
     try:
         access = server.wait_until_ready()
         ids = _add_rules(access)
-        turns = _Turns(access, server.pid, ids)
+        turns = SwitchedLoad(
+            server.pid,
+            lambda is_on: _switch(access, ids, enabled=is_on),
+            warm_s=WARM_S,
+            turn_s=TURN_S,
+            settle_s=SETTLE_S,
+        )
         target = Target(access.url, access.ingest_token, Path(access.certificate))
         seconds = WARM_S + 2 * TURNS * (TURN_S + SETTLE_S + 2)
         plan = LoadPlan(ENDPOINTS, 0, seconds, events_per_request=EVENTS_PER_REQUEST)
@@ -105,33 +60,20 @@ def run(room: Path) -> Outcome:
     if result.errors:
         raise RuntimeError(f"the load generator gave up: {result.errors}")
     recorded, notes = recorded_figures(room)
-    shown = ", ".join(f"{turn.rate:,.0f}" for turn in turns.done)
     return Outcome(
         f"{len(ids):,} Sigma rules, Sysmon JSON from {ENDPOINTS} simulated endpoints,"
         f" {len(turns.done)} turns of {TURN_S} s without and with them, medians",
         (
-            Figure("without rules", turns.median(False, _rate), "events/s"),
-            Figure("with all rules", turns.median(True, _rate), "events/s"),
-            Figure("with rules to without", turns.ratio(_rate), "of 1", 0.8),
-            Figure("processor time without", turns.median(False, _cpu_us), "us/event"),
-            Figure("processor time with", turns.median(True, _cpu_us), "us/event"),
+            *turns.figures("rules", target=0.8),
             Figure("commit to alert, p95 at most", latency_s, "s", at_most=10),
             *recorded,
         ),
         (
-            f"events/s, turn by turn, the first without: {shown}",
+            turns.note(),
             f"{hits:,.0f} hits; rules stopped for their cost: {', '.join(stopped) or 'none'}",
             *notes,
         ),
     )
-
-
-def _rate(turn: _Turn) -> float:
-    return turn.rate
-
-
-def _cpu_us(turn: _Turn) -> float:
-    return turn.cpu_us
 
 
 def _switch(access: LocalAccess, ids: list[str], *, enabled: bool) -> None:

@@ -1,29 +1,21 @@
 """What 1,000 ingress filters cost at ingest: acknowledged events a second with them to without.
 
-One server takes the same load in many short turns, without filters and with them, and each turn is
-held against the two around it: the speed of a machine that does other things too changes by half
-within a minute, so the sums of a few long turns say more of that than of the filters. What counts
-is the median of those ratios. The time of a switch, and of what is looked up anew after it, is in
-no turn. None of the filters means anything that is sent: what a filter drops
-costs less than what is stored, and would flatter the figure.
+None of the filters means anything that is sent: what a filter drops costs less than what is stored,
+and would flatter the figure.
 """
 
 import random
-import statistics
 import string
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.figure import Figure, Outcome, Part
-from bench.watch import cpu_seconds
+from bench.figure import Outcome, Part
+from bench.switched_load import SwitchedLoad
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.simulate.bulk_client import Target
-from vedette.simulate.load import LoadCounters, LoadPlan, run_load
+from vedette.simulate.load import LoadPlan, run_load
 
 FILTERS = 1_000
 ENDPOINTS = 200
@@ -55,63 +47,18 @@ class _Share:
     single_events: int = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    is_on: bool
-    rate: float
-    """Events stored a second."""
-    cpu_us: float
-    """Microseconds of the server's processors an event."""
-
-
-@dataclass(slots=True)
-class _Turns:
-    """Switches the filters while a load runs, and notes what was stored between."""
-
-    access: LocalAccess
-    pid: int
-    ids: list[str]
-    is_on: bool = False
-    next_s: float = WARM_S
-    begin: tuple[int, float, float] | None = None
-    done: list[_Turn] = field(default_factory=list)
-    """Without filters and with them, in turn."""
-
-    def watch(self, tally: LoadCounters, gone_s: float) -> None:
-        if gone_s < self.next_s:
-            return
-        now = tally.stored, time.monotonic(), cpu_seconds(self.pid)
-        if self.begin is None:
-            self.begin, self.next_s = now, gone_s + TURN_S
-            return
-        stored, wall_s, cpu_s = (new - old for new, old in zip(now, self.begin, strict=True))
-        self.done.append(_Turn(self.is_on, stored / wall_s, 1e6 * cpu_s / max(stored, 1)))
-        self.is_on = not self.is_on
-        self._switch()
-        self.begin = None
-        self.next_s = gone_s + (time.monotonic() - now[1]) + SETTLE_S
-
-    def median(self, is_on: bool, what: Callable[[_Turn], float]) -> float:
-        return statistics.median(what(turn) for turn in self.done if turn.is_on == is_on)
-
-    def ratio(self, what: Callable[[_Turn], float]) -> float:
-        """The median over all pairs of neighbours of the one with filters to the one without."""
-        return statistics.median(
-            what(one) / what(other) if one.is_on else what(other) / what(one)
-            for one, other in pairwise(self.done)
-        )
-
-    def _switch(self) -> None:
-        body = [{"id": one, "enabled": self.is_on, "track_metrics": self.is_on} for one in self.ids]
-        with api_client(self.access) as client:
-            client.put(ROUTE, json=body).raise_for_status()
-
-
 def run(room: Path) -> Outcome:
     server = ServerProcess(room / "server", 0)
     try:
         access = server.wait_until_ready()
-        turns = _Turns(access, server.pid, _create(access))
+        ids = _create(access)
+        turns = SwitchedLoad(
+            server.pid,
+            lambda is_on: _switch(access, ids, enabled=is_on),
+            warm_s=WARM_S,
+            turn_s=TURN_S,
+            settle_s=SETTLE_S,
+        )
         target = Target(access.url, access.ingest_token, Path(access.certificate))
         seconds = WARM_S + 2 * TURNS * (TURN_S + SWITCH_S + SETTLE_S)
         plan = LoadPlan(ENDPOINTS, 0, seconds, events_per_request=EVENTS_PER_REQUEST)
@@ -121,29 +68,19 @@ def run(room: Path) -> Outcome:
     if result.errors:
         raise RuntimeError(f"the load generator gave up: {result.errors}")
     mix = ", ".join(f"{name} {count}%" for name, count in asdict(_Share()).items())
-    shown = ", ".join(f"{turn.rate:,.0f}" for turn in turns.done)
     return Outcome(
         f"{FILTERS:,} ingress filters ({mix}; one in ten for all descendants), Sysmon JSON from"
         f" {ENDPOINTS} simulated endpoints, {len(turns.done)} turns of {TURN_S} s without and with"
         " them, medians",
-        (
-            Figure("without filters", turns.median(False, _rate), "events/s"),
-            Figure("with 1,000 filters", turns.median(True, _rate), "events/s"),
-            Figure("with filters to without", turns.ratio(_rate), "of 1", 0.9),
-            Figure("processor time without", turns.median(False, _cpu_us), "us/event"),
-            Figure("processor time with", turns.median(True, _cpu_us), "us/event"),
-            Figure("processor time, with to without", turns.ratio(_cpu_us), "of 1"),
-        ),
-        (f"events/s, turn by turn, the first without: {shown}",),
+        turns.figures("filters", target=0.9),
+        (turns.note(),),
     )
 
 
-def _rate(turn: _Turn) -> float:
-    return turn.rate
-
-
-def _cpu_us(turn: _Turn) -> float:
-    return turn.cpu_us
+def _switch(access: LocalAccess, ids: list[str], *, enabled: bool) -> None:
+    body = [{"id": one, "enabled": enabled, "track_metrics": enabled} for one in ids]
+    with api_client(access) as client:
+        client.put(ROUTE, json=body).raise_for_status()
 
 
 def _create(access: LocalAccess) -> list[str]:
