@@ -2,7 +2,7 @@
 
 from vedette import limits
 from vedette.clock import DrivenClock
-from vedette.state.accounts import tokens, users
+from vedette.state.accounts import sign_in, tokens, users
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 
@@ -51,3 +51,29 @@ def test_above_the_limit_the_oldest_session_of_a_user_ends(database: Database) -
         others.append(issued.secret)
     assert cache.authenticate(first) is None
     assert all(cache.authenticate(one) for one in others)
+
+
+def test_a_new_password_ends_sessions_but_that_which_sets_it(database: Database) -> None:
+    clock = DrivenClock(NOW_US)
+    cache, stolen = Tokens(database, clock), begun(database, clock)
+    user_id = users.id_of(database, "ann")
+    own = tokens.begin_session(database, user_id, "browser", NOW_US)
+    token = tokens.issue(database, tokens.NewToken("api", user_id=user_id), NOW_US)
+    others = begun(database, clock, "bob")
+    link = sign_in.issue_link(database, "ann", NOW_US)
+    change = users.Changes(password="another long password")
+    users.change(database, "ann", change, own_session=own.id)
+    assert cache.authenticate(stolen) is None
+    for secret in (own.secret, token.secret, others):
+        assert cache.authenticate(secret)
+    with database.reading() as connection:
+        assert tokens.find_link(connection, link, NOW_US) is None
+
+
+def test_sessions_of_a_disabled_user_stay_ended_when_they_are_enabled(database: Database) -> None:
+    clock = DrivenClock(NOW_US)
+    cache, secret = Tokens(database, clock), begun(database, clock)
+    for is_enabled in (False, True):
+        users.change(database, "ann", users.Changes(is_enabled=is_enabled))
+        cache.clear_cache()
+        assert cache.authenticate(secret) is None

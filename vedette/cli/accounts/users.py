@@ -136,7 +136,8 @@ def change(
 
 @app.command("disable")
 def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Keep a user out, with all tokens, until enabled again. One global administrator remains."""
+    """Keep a user out, with all tokens, until enabled again; sessions end. One global administrator
+    remains."""
     with open_state(data, config) as database:
         users.change(database, name, users.Changes(is_enabled=False))
     typer.echo(f"disabled user {name.lower()}")
@@ -165,7 +166,8 @@ def passwd(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set a user's password: asked for on the terminal, or read from standard input."""
+    """Set a user's password: asked for on the terminal, or read from standard input. Ends the
+    user's sessions; tokens stay."""
     with open_state(data, config) as database:
         users.get(database, name)
         if password_stdin:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, RowMapping, Select, delete, insert, select, u
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.limits import PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN, USER_DETAIL_CHARS_MAX
 from vedette.state.db.database import Database
-from vedette.state.db.schema import TEAM, TEAM_MEMBER, USER
+from vedette.state.db.schema import TEAM, TEAM_MEMBER, TOKEN, USER
 
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
 _HASHER = PasswordHasher()
@@ -88,8 +88,11 @@ def id_of(database: Database, username: str) -> int:
         return connection.scalar(select(USER.c.id).where(USER.c.username == username)) or 0
 
 
-def change(database: Database, username: str, changes: Changes) -> User:
-    """Raises NotFoundError, BadRequestError, and ConflictError for the last administrator."""
+def change(database: Database, username: str, changes: Changes, *, own_session: str = "") -> User:
+    """A new password and being disabled end the user's sessions and links; tokens stay.
+    `own_session` is the id of the one that makes the change: it outlives a new password.
+
+    Raises NotFoundError, BadRequestError, and ConflictError for the last administrator."""
     texts = {
         "first_name": changes.first_name,
         "last_name": changes.last_name,
@@ -109,6 +112,10 @@ def change(database: Database, username: str, changes: Changes) -> User:
             connection.execute(update(USER).where(USER.c.id == user.id).values(values))
         if changes.team_ids is not None:
             _set_teams(connection, user.id, changes.team_ids)
+        if changes.is_enabled is False:
+            _end_sessions(connection, user.id)
+        elif changes.password is not None:
+            _end_sessions(connection, user.id, but=own_session)
         _check_administrator_remains(connection)
         return _with_id(connection, user.id)
 
@@ -141,7 +148,9 @@ def has_password(database: Database, username: str, password: str) -> bool:
 def hash_password(password: str) -> str:
     """Argon2id of a password. Raises BadRequestError for one that is too short or too long."""
     if not PASSWORD_CHARS_MIN <= len(password) <= PASSWORD_CHARS_MAX:
-        raise BadRequestError(f"a password must have at least {PASSWORD_CHARS_MIN} characters")
+        raise BadRequestError(
+            f"password: must have from {PASSWORD_CHARS_MIN} to {PASSWORD_CHARS_MAX} characters"
+        )
     return _HASHER.hash(password)
 
 
@@ -191,6 +200,12 @@ def _set_teams(connection: Connection, user_id: int, team_ids: tuple[int, ...]) 
     if wanted:
         rows = [{"team_id": team_id, "user_id": user_id} for team_id in sorted(wanted)]
         connection.execute(insert(TEAM_MEMBER), rows)
+
+
+def _end_sessions(connection: Connection, user_id: int, but: str = "") -> None:
+    """Links too: whoever knew the old password may have begun them."""
+    passing = TOKEN.c.kind.in_(("session", "link"))
+    connection.execute(delete(TOKEN).where(TOKEN.c.user_id == user_id, passing, TOKEN.c.id != but))
 
 
 def _check_administrator_remains(connection: Connection) -> None:

@@ -64,9 +64,10 @@ def one(username: str, here: Here, caller: Caller) -> Response:
 
 @router.put("/api/v1/user/{username}", summary="Change a user")
 @router.put("/api/user/{username}", summary="Change a user")
-def change(username: str, here: Here, body: Body) -> Response:
+def change(username: str, here: Here, caller: Caller, body: Body) -> Response:
     """Takes what creating takes, and `enabled`; what is not given stays. A user that is disabled is
-    out at once, with all tokens. 409 for the last enabled global administrator."""
+    out at once, with all tokens. That, and a new `password`, ends the user's sessions, but for the
+    one that makes the change. 409 for the last enabled global administrator."""
     members = _members(body)
     if (members.text("username") or username).lower() != username.lower():
         raise BadRequestError(f"username: a user cannot be renamed, it must be {username!r}")
@@ -79,7 +80,7 @@ def change(username: str, here: Here, body: Body) -> Response:
         is_enabled=members.flag("enabled"),
         team_ids=_team_ids(body.get("teams")),
     )
-    user = users.change(here.database, username, changes)
+    user = users.change(here.database, username, changes, own_session=caller.token_id)
     here.tokens.clear_cache()
     return json_answer(_body(user) | {"result": "success"})
 
