@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -71,7 +72,8 @@ def test_what_a_service_names_is_there(name: str, made: Path) -> None:
     service = SERVICES[name]
     known = {"image", "restart", "stop_grace_period", "environment", "volumes", "env_file", "user",
              "depends_on", "ulimits", "healthcheck", "command", "entrypoint", "secrets", "build",
-             "read_only", "tmpfs", "cap_drop", "security_opt", "ports", "profiles"}  # fmt: skip
+             "read_only", "tmpfs", "cap_drop", "security_opt", "ports", "profiles",
+             "networks"}  # fmt: skip
     assert set(service) <= known
     image, _, tag = service["image"].partition(":")
     assert image == "vedette" or tag not in ("", "latest")
@@ -179,6 +181,17 @@ def test_the_balancer_stands_before_all_servers() -> None:
     published = [one.split(":")[-1] for one in SERVICES["balancer"]["ports"]]
     assert published == ["8443"]  # ClickHouse is for the servers alone
     assert {f"bind :{port}" for port in (8443, 8123)} <= {one.strip() for one in text.splitlines()}
+
+
+def test_servers_learn_from_the_balancer_where_connections_come_from(made: Path) -> None:
+    text = (CLUSTER / "haproxy" / "haproxy.cfg").read_text()
+    lines = [one for one in text.splitlines() if one.startswith("    server vedette-")]
+    assert all({"send-proxy-v2", "check-send-proxy"} <= set(one.split()) for one in lines)
+    settings = settings_of(made / "secrets" / "vedette.toml")
+    address = SERVICES["balancer"]["networks"]["default"]["ipv4_address"]
+    assert (settings.proxy_protocol, settings.trusted_proxies) == (True, (address,))
+    subnet = COMPOSE["networks"]["default"]["ipam"]["config"][0]["subnet"]
+    assert ip_address(address) in ip_network(subnet)
 
 
 @pytest.mark.parametrize("path", [*sorted(CLUSTER.rglob("*.sh")), CLUSTER / "make-secrets"])

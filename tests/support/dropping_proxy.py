@@ -1,4 +1,5 @@
-"""A TCP proxy on loopback that can drop everything, as a network between two machines may."""
+"""A TCP proxy on loopback that can drop everything, as a network between two machines may, and can
+say of its connections where they come from, as a balancer does."""
 
 import asyncio
 import threading
@@ -16,6 +17,10 @@ class DroppingProxy:
 
     port: int = 0
     target_port: int = 0
+    address: str = "127.0.0.1"
+    """That it calls the target from."""
+    pieces: tuple[bytes, ...] = ()
+    """What it sends first, one after the other: a PROXY header."""
     _is_parted: bool = field(default=False, repr=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, repr=False)
     _links: "set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]]" = field(
@@ -42,7 +47,12 @@ class DroppingProxy:
         while self._is_parted:
             await asyncio.sleep(0.02)  # as if the first packet were sent again and again
         try:
-            far, forth = await asyncio.open_connection("127.0.0.1", self.target_port)
+            far, forth = await asyncio.open_connection(
+                "127.0.0.1", self.target_port, local_addr=(self.address, 0)
+            )
+            for piece in self.pieces:
+                forth.write(piece)
+                await asyncio.sleep(0.005)  # each is a packet
         except OSError:
             back.transport.abort()
             return
@@ -69,9 +79,11 @@ class DroppingProxy:
 
 
 @contextmanager
-def dropping_proxy(target_port: int) -> Iterator[DroppingProxy]:
+def dropping_proxy(
+    target_port: int, address: str = "127.0.0.1", pieces: tuple[bytes, ...] = ()
+) -> Iterator[DroppingProxy]:
     """A proxy in a thread of its own until the end."""
-    proxy = DroppingProxy(target_port=target_port)
+    proxy = DroppingProxy(target_port=target_port, address=address, pieces=pieces)
     ready, stop = threading.Event(), asyncio.Event()
 
     async def run() -> None:

@@ -15,6 +15,7 @@ from anyio import to_thread
 from fastapi import Request
 
 from vedette.api.http.access import principal_of
+from vedette.api.http.client_address import client_address
 from vedette.api.http.request_bodies import inflate_within, lease_of, raw_body
 from vedette.api.services import Services
 from vedette.errors import BadRequestError
@@ -74,7 +75,7 @@ async def read_telemetry(
         body = inflate_within(lease, raw, encoding, settings.body_inflated_bytes_max)
         group_id = principal.group_id or DEFAULT_GROUP_ID
         key = _key(principal, body, source)
-        peer_ip = request.client.host if request.client else ""
+        peer_ip = client_address(request, settings.trusted_proxies)
         return TelemetryBody(
             split(body), len(body), key, group_id, principal.is_global_admin, source, peer_ip
         )

@@ -8,6 +8,8 @@ nor handles the lack of file descriptors.
 - Connections that are not set up have a deadline and a limit. Above it the oldest of the address
   that has most is closed, so that a flood from some addresses keeps those of others in place.
   Handshakes begin in turn of the addresses.
+- A proxy that passes TLS on says in a PROXY header where a connection comes from: it is read of
+  proxies that announce their clients, has to be there, and is never read of anybody else.
 - A few descriptors are kept open as spares. Where the process has no other left, a spare is closed
   to accept one more connection, which serves health checks and check-ins only. Where the spares are
   used up, connections wait in the kernel's backlog.
@@ -20,13 +22,13 @@ import select
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from vedette import limits
 from vedette.bootstrap.arrivals import Arrival, Arrivals, address_of
 from vedette.bootstrap.descriptors import SocketLimits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
-from vedette.bootstrap.opening import Opening, answer_plain_http, opening_of
+from vedette.bootstrap.opening import Opening, answer_plain_http, opening_of, origin_of
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -48,11 +50,15 @@ class Acceptor:
         tls: ssl.SSLContext | None,
         new_protocol: Callable[[], BoundedHttpProtocol],
         allowed: SocketLimits,
+        announces: Callable[[str], bool],
     ) -> None:
+        """`announces` says of the address of a connection whether it is that of a proxy whose
+        connections begin with a PROXY header."""
         self._listener = listener
         self._tls = tls
         self._new_protocol = new_protocol
         self._allowed = allowed
+        self._announces = announces
         self._arrivals = Arrivals()
         """Connections that are not set up."""
         self._selector = select.epoll()
@@ -122,7 +128,7 @@ class Acceptor:
                 os.close(self._spares.pop())
                 on_spare = True
                 continue
-            self._take_in(client, address_of(address), on_spare)
+            self._take_in(client, address, on_spare)
             on_spare = False
         self._keep_spares()
 
@@ -131,13 +137,15 @@ class Acceptor:
         loop = asyncio.get_running_loop()
         self._retry = loop.call_later(limits.SPARE_DESCRIPTORS_RETRY_S, self._resume)
 
-    def _take_in(self, client: socket.socket, address: str, on_spare: bool) -> None:
+    def _take_in(self, client: socket.socket, peer: Any, on_spare: bool) -> None:
         if len(self._arrivals) >= self._allowed.handshakes:
             self._drop(self._arrivals.oldest_of_the_largest())
         client.setblocking(False)
-        arrival = Arrival(client, address, asyncio.get_running_loop().time(), on_spare)
+        now_s = asyncio.get_running_loop().time()
+        arrival = Arrival(client, address_of(peer), now_s, on_spare)
+        arrival.is_announced = self._announces(str(peer[0]) if peer else "")
         self._arrivals.add(arrival)
-        if self._tls is None:
+        if self._tls is None and not arrival.is_announced:
             self._set_up(arrival)
         else:
             self._read_opening(arrival)
@@ -148,7 +156,7 @@ class Acceptor:
             if _is_closed_by_client(arrival.client):
                 self._drop(arrival)
             return
-        match opening_of(arrival.client):
+        match self._next_opening(arrival):
             case Opening.TLS:
                 self._unwatch(arrival)
                 self._arrivals.make_ready(arrival)
@@ -161,6 +169,18 @@ class Acceptor:
                 self._drop(arrival)
             case Opening.INCOMPLETE:
                 self._watch(arrival)
+
+    def _next_opening(self, arrival: Arrival) -> Opening:
+        """TLS also where everything is there that a server of plain HTTP waits for."""
+        if arrival.is_announced:
+            found = origin_of(arrival.client)
+            if isinstance(found, Opening):
+                return found
+            arrival.is_announced = False
+            arrival.origin = found.client
+            if found.client is not None:
+                self._arrivals.readdress(arrival, address_of(found.client))
+        return opening_of(arrival.client) if self._tls is not None else Opening.TLS
 
     def _watch(self, arrival: Arrival) -> None:
         if not arrival.is_watched:
@@ -192,6 +212,7 @@ class Acceptor:
     def _set_up(self, arrival: Arrival) -> None:
         protocol = self._new_protocol()
         protocol.is_reserved = arrival.on_spare
+        protocol.origin = arrival.origin
         task = asyncio.get_running_loop().create_task(self._connect(arrival.client, protocol))
         arrival.task = task
         task.add_done_callback(lambda _: self._set_up_ended(arrival))

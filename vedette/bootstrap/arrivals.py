@@ -20,6 +20,10 @@ class Arrival:
     on_spare: bool
     is_watched: bool = False
     """The acceptor's selector tells when something arrives."""
+    is_announced: bool = False
+    """A proxy says first where it comes from."""
+    origin: tuple[str, int] | None = None
+    """What the proxy said; None: nothing."""
     is_answered: bool = False
     """It got an answer in plain HTTP, and is only waited for to close."""
     task: asyncio.Task[None] | None = field(default=None)
@@ -52,6 +56,14 @@ class Arrivals:
         self._counts[arrival.address] -= 1
         if not self._counts[arrival.address]:
             del self._counts[arrival.address]
+
+    def readdress(self, arrival: Arrival, address: str) -> None:
+        """From now on an arrival counts for another address; its place stays."""
+        self._counts[address] += 1
+        self._counts[arrival.address] -= 1
+        if not self._counts[arrival.address]:
+            del self._counts[arrival.address]
+        arrival.address = address
 
     def oldest_of_the_largest(self) -> Arrival:
         """The first arrival of the address that has most. There must be one."""

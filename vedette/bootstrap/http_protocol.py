@@ -33,6 +33,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     is_reserved = False
     """See the module. Set before the connection is made where it has used a spare descriptor."""
+    origin: tuple[str, int] | None = None
+    """Address and port of the client as a proxy has told them; None: those of the connection."""
     _is_refused = False
     _is_in_head = False
     _is_in_body = False
@@ -47,6 +49,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
+        self.client = self.origin or self.client
         self._is_in_head = False
         self._since_s = self.loop.time()
         self._check = self.loop.call_later(limits.CONNECTION_CHECK_S, self._check_deadlines)

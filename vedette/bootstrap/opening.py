@@ -1,8 +1,11 @@
-"""The first bytes of a connection at the HTTPS port, looked at before anything is set up for it."""
+"""The first bytes of a connection at the HTTPS port, looked at before anything is set up for it:
+of a proxy that passes TLS on the PROXY header, version 2, then those of the client."""
 
 import socket
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum, auto
+from ipaddress import ip_address
 from typing import Final
 
 import orjson
@@ -26,6 +29,25 @@ ANSWER: Final = (
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
     b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(_BODY), _BODY)
 )
+
+
+_SIGNATURE: Final = b"\r\n\r\n\x00\r\nQUIT\n"
+
+_FIXED: Final = 16
+"""Bytes of a PROXY header before its addresses: signature, command, family, length."""
+
+_LOCAL, _PROXY = 0x20, 0x21
+"""Version and command: the proxy's own connection, as for checks; that of a client."""
+
+_ADDRESS_BYTES: Final = {0x11: 4, 0x21: 16}
+"""Of TCP over IPv4 and IPv6."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a proxy says that a connection comes from; None: from the proxy itself."""
+
+    client: tuple[str, int] | None
 
 
 class Opening(Enum):
@@ -88,3 +110,38 @@ def answer_plain_http(client: socket.socket) -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
         client.send(ANSWER)
         client.shutdown(socket.SHUT_WR)
+
+
+def origin_of(client: socket.socket) -> Origin | Opening:
+    """Takes the PROXY header off a connection. INCOMPLETE and UNUSABLE as for `opening_of`: what
+    follows the header is not looked at."""
+    try:
+        head = client.recv(_FIXED, socket.MSG_PEEK)
+        if not head or head[: len(_SIGNATURE)] != _SIGNATURE[: len(head)]:
+            return Opening.UNUSABLE
+        if len(head) < _FIXED:
+            return _wait_for(client, _FIXED)
+        size = _FIXED + int.from_bytes(head[14:16], "big")
+        if size > limits.PROXY_HEADER_BYTES_MAX or head[12] not in (_LOCAL, _PROXY):
+            return Opening.UNUSABLE
+        header = client.recv(size, socket.MSG_PEEK)
+        if len(header) < size:
+            return _wait_for(client, size)
+        client.recv(size)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+    except BlockingIOError:
+        return Opening.INCOMPLETE
+    except OSError:
+        return Opening.UNUSABLE
+    return _origin(header) if header[12] == _PROXY else Origin(None)
+
+
+def _origin(header: bytes) -> Origin | Opening:
+    size = _ADDRESS_BYTES.get(header[13])
+    if size is None:
+        return Origin(None)  # neither TCP over IPv4 nor IPv6: the header says nothing
+    if len(header) < _FIXED + 2 * size + 4:
+        return Opening.UNUSABLE
+    address = ip_address(header[_FIXED : _FIXED + size])
+    port = int.from_bytes(header[_FIXED + 2 * size : _FIXED + 2 * size + 2], "big")
+    return Origin((str(address), port))

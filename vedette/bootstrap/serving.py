@@ -22,6 +22,7 @@ import structlog
 import uvicorn
 
 import vedette
+from vedette.api.http.client_address import is_proxy
 from vedette.bootstrap.acceptor import Acceptor
 from vedette.bootstrap.assembly import assemble
 from vedette.bootstrap.certificate import Certificate, certificate
@@ -57,12 +58,23 @@ class _Server(uvicorn.Server):
     """Writes `server.json` once it listens, and closes idle connections at shutdown."""
 
     def __init__(
-        self, config: uvicorn.Config, listener: socket.socket, data: Path, access: LocalAccess
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        settings: Settings,
+        access: LocalAccess,
     ) -> None:
         super().__init__(config)
-        self._data = data
+        self._data = settings.data
         self._access = access
-        self.acceptor = Acceptor(listener, config.ssl, self._new_protocol, socket_limits())
+        announcing = settings.trusted_proxies if settings.proxy_protocol else ()
+        self.acceptor = Acceptor(
+            listener,
+            config.ssl,
+            self._new_protocol,
+            socket_limits(),
+            lambda address: is_proxy(address, announcing),
+        )
         self.reload: Callable[[], object] = _nothing_to_reload
         """What SIGHUP does, in a thread of its own."""
 
@@ -154,7 +166,7 @@ def _serve(settings: Settings, clock: Clock, accepted_by: Author | None) -> None
         gc.collect()
         gc.freeze()
         gc.disable()
-        server = _Server(_config(assembly.app, settings, pair), listener, settings.data, access)
+        server = _Server(_config(assembly.app, settings, pair), listener, settings, access)
         jobs = [_renewal(settings.data, clock, tokens, access)]
         if pair is not None:
             reload = CertificateReload(settings, pair, server.acceptor.use)

@@ -92,6 +92,10 @@ TLS_RECORD_BYTES_MAX = 5 + 16_384
 """Bytes of a TLS record with its header, as the protocol limits them: a first message has at most
 some kilobytes."""
 
+PROXY_HEADER_BYTES_MAX = 1_024
+"""Bytes of the PROXY header before a connection of a trusted proxy: 28 or 52, and what proxies add
+to it."""
+
 IGNORED_BYTES = 64 * 1024
 """Bytes read at once, and ignored, of a client that speaks plain HTTP to the HTTPS port."""
 

@@ -194,6 +194,13 @@ class Settings(EngineSettings):
             "caller's address is that of the connection."
         ),
     ] = ()
+    proxy_protocol: Annotated[
+        bool,
+        About(
+            "Connections from trusted_proxies begin with a PROXY header, version 2, that tells the "
+            "address of their client, and are closed without one: for balancers that pass TLS on."
+        ),
+    ] = False
     license_provider_key: Annotated[
         Path | None,
         About("Public key of the provider of licenses, PEM (Ed25519); licenses are checked by it."),

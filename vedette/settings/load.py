@@ -27,6 +27,8 @@ FOREIGN_VARIABLE = re.compile(
 """Variables that begin like ours and are no settings: the secrets that commands take, the test
 suite's, and the links that Kubernetes makes for a service called vedette."""
 
+_OWN_ADDRESSES = (ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1"))
+
 _SIZE = re.compile(r"(\d+)\s*([KMGT]i?)?B?", re.IGNORECASE)
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -241,6 +243,20 @@ def _texts(value: object) -> tuple[str, ...]:
     raise ValueError("must be a list of texts")
 
 
+def _check_proxy_protocol(settings: Settings) -> None:
+    if not settings.proxy_protocol:
+        return
+    if not settings.trusted_proxies:
+        raise SettingsError("proxy_protocol: name the proxies in trusted_proxies")
+    for proxy in settings.trusted_proxies:
+        network = ipaddress.ip_network(proxy, strict=False)
+        if any(own.version == network.version and own in network for own in _OWN_ADDRESSES):
+            raise SettingsError(
+                f"proxy_protocol: {proxy} of trusted_proxies holds the address from which commands "
+                "on this machine call the server; have the proxy call from another, e.g. 127.0.0.2"
+            )
+
+
 def _check_together(settings: Settings) -> None:
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise SettingsError("tls_cert, tls_key: give both or none")
@@ -260,6 +276,7 @@ def _check_together(settings: Settings) -> None:
             raise SettingsError(
                 f"trusted_proxies: {proxy!r} is no address and no block such as 10.0.0.0/8"
             ) from None
+    _check_proxy_protocol(settings)
     if settings.blob_endpoint and not settings.blob_bucket:
         raise SettingsError("blob_endpoint: give blob_bucket as well")
     if settings.blob_endpoint and not re.fullmatch(r"https?://[^/@\s]+/?", settings.blob_endpoint):

@@ -146,6 +146,16 @@ def test_plain_http_elsewhere_must_be_forced(tmp_path: Path) -> None:
     assert loaded.settings.http
 
 
+@pytest.mark.parametrize("proxies", [(), ("10.0.0.1", "127.0.0.0/8"), ("::1",), ("0.0.0.0/0",)])
+def test_proxy_headers_are_for_named_proxies_and_not_for_commands_on_the_machine(
+    tmp_path: Path, proxies: tuple[str, ...]
+) -> None:
+    with pytest.raises(SettingsError, match=r"^proxy_protocol: "):
+        _load(tmp_path, proxy_protocol=True, trusted_proxies=proxies)
+    assert _load(tmp_path, proxy_protocol=True, trusted_proxies=("127.0.0.2",))
+    assert _load(tmp_path, trusted_proxies=proxies)
+
+
 @pytest.mark.parametrize(
     ("dsn", "safe"),
     [

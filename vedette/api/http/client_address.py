@@ -1,4 +1,5 @@
-"""The network address of a caller: of the connection, or what trusted proxies say of it.
+"""The network address of a caller: of the connection, or what trusted proxies say of it. Where a
+proxy tells it before TLS begins, it is that of the connection (`bootstrap/acceptor.py`).
 
 A header alone is never believed. `X-Forwarded-For` is read from its end, where each proxy adds the
 address it was called from, and only as far as the addresses are those of proxies that the settings
@@ -40,6 +41,12 @@ def plain_address(text: str) -> str:
         return ""
     mapped = getattr(address, "ipv4_mapped", None)
     return str(mapped or address)
+
+
+def is_proxy(address: str, trusted_proxies: tuple[str, ...]) -> bool:
+    """Whether a connection from an address is one of a trusted proxy."""
+    networks = _networks(trusted_proxies)
+    return bool(networks) and _is_within(plain_address(address), networks)
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import known_sensor
+from vedette.api.http.client_address import client_address
 from vedette.api.http.credential_bodies import CredentialBody, credential_object
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
@@ -58,7 +59,7 @@ async def enroll(request: Request, here: Here) -> Response:
         "osquery",
         here.clock.now_us(),
         _previous_key(request),
-        request.client.host if request.client else "",
+        client_address(request, here.settings.trusted_proxies),
         limiter=here.checkins,
     )
     here.sensor_keys.evict(made.sensor.id)
@@ -89,7 +90,7 @@ async def log(request: Request, here: Here) -> Response:
     if sensor is None:
         return json_answer(INVALID)
     body = await sent.parsed(here.settings.body_inflated_bytes_max)
-    address = request.client.host if request.client else ""
+    address = client_address(request, here.settings.trusted_proxies)
     facts, submission = await to_thread.run_sync(
         _reported, body, sensor, address, limiter=here.splits
     )

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
+from vedette.api.http.client_address import client_address
 from vedette.api.http.credential_bodies import unauthenticated_body
 from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
@@ -83,7 +84,7 @@ async def enrol(request: Request) -> Response:
         "sensor",
         now_us,
         sent.previous_key,
-        _client_ip(request),
+        client_address(request, here.settings.trusted_proxies),
         limiter=here.checkins,
     )
     here.sensor_keys.evict(made.sensor.id)
@@ -230,7 +231,8 @@ async def events(request: Request) -> Response:
     if expected is not None:
         return _acknowledged(number, expected, [])
     is_empty = not body.records
-    rejected = [] if is_empty else await _store(here, principal, block, body, _client_ip(request))
+    address = client_address(request, here.settings.trusted_proxies)
+    rejected = [] if is_empty else await _store(here, principal, block, body, address)
     now_us = here.clock.now_us()
     future = here.commits.submit(
         principal.sensor_id, lambda connection: sensor_queues.record(connection, block, now_us)
@@ -255,10 +257,6 @@ async def _store(
         {"position": one.position, "reason": one.reason, "message": one.message}
         for one in receipt.refusals[: limits.INGEST_ERRORS_MAX]
     ]
-
-
-def _client_ip(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 def _acknowledged(number: int, expected: int, rejected: list[dict[str, Any]]) -> Response:
