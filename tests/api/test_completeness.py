@@ -120,6 +120,19 @@ def test_a_user_is_told_of_the_sensors_of_their_groups_alone(server: Server) -> 
         assert unseen.text.replace(str(theirs), "999999") == unknown.text
 
 
+def test_one_sensor_is_asked_for_alone_and_pages_as_many_are(
+    server: Server, analyst: httpx.Client
+) -> None:
+    send(server, records("alone.example", 1))
+    number = report(analyst, "alone.example")["sensor_id"]
+    asked = {"from": "-1h", "sensor_id": str(number)}
+    for more, sensors in ({}, 1), ({"start": "1"}, 0), ({"rows": "0"}, 0):
+        body = analyst.get(ROUTE, params=asked | more).json()
+        assert (body["total_results"], len(body["sensors"])) == (1, sensors)
+    for other in {"group_id": "1"}, {"hostname": "alone.example"}:
+        assert analyst.get(ROUTE, params=asked | other).status_code == 400
+
+
 @pytest.mark.parametrize(
     "params",
     [

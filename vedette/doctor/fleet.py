@@ -74,7 +74,8 @@ def _quota(what: str, used: int, most: int, effect: str) -> Iterator[Finding]:
 
 
 def check_tokens(state: Database, now_us: int) -> Iterator[Finding]:
-    """Tokens in use that end soon: their senders and programs are then refused."""
+    """Tokens in use that end soon: their senders and programs are then refused. Sessions and links
+    of people end within a day, and they sign in again."""
     ahead_us = limits.DOCTOR_TOKEN_DAYS * _DAY_US
     ending = [one for one in tokens.all_tokens(state) if _ends_soon(one, now_us, ahead_us)]
     for one in ending[: limits.DOCTOR_NAMES_MAX]:
@@ -86,6 +87,8 @@ def check_tokens(state: Database, now_us: int) -> Iterator[Finding]:
 
 
 def _ends_soon(token: Token, now_us: int, ahead_us: int) -> bool:
+    if token.kind not in ("api", "ingest"):
+        return False
     is_used = token.last_used_us > now_us - ahead_us
     return is_used and token.is_good(now_us) and 0 < token.expires_us < now_us + ahead_us
 

@@ -11,7 +11,7 @@ from vedette.doctor.finding import worst
 from vedette.doctor.fleet import check_database, check_quotas, check_sensors, check_tokens
 from vedette.model.host import Sighting
 from vedette.settings import Settings
-from vedette.state.accounts import tokens
+from vedette.state.accounts import tokens, users
 from vedette.state.db.database import Database
 from vedette.state.db.schema import CHANNEL, SENSOR, TOKEN
 from vedette.state.files.stored_files import StoredFile, add
@@ -61,6 +61,13 @@ def test_channel_names_that_are_used_up_are_an_error(database: Database) -> None
         connection.execute(insert(CHANNEL), {"code": limits.CHANNELS_MAX, "name": "made up"})
     (found,) = check_quotas(database, Settings())
     assert (found.severity, found.text) == ("error", "32767 of 32767 channel names")
+
+
+def test_that_people_are_signed_in_is_no_warning(database: Database) -> None:
+    tokens.begin_session(database, users.id_of(database, "admin"), "a browser", NOW_US)
+    with database.writing() as connection:
+        connection.execute(update(TOKEN).values(last_used_us=NOW_US))
+    assert worst(check_tokens(database, NOW_US)) == "ok"
 
 
 def test_only_tokens_in_use_that_end_soon_are_named(database: Database) -> None:

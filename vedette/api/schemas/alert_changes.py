@@ -1,14 +1,16 @@
 """Bodies that change alerts and suppressions.
 
-Clients post whole alerts back with one member changed, so members that cannot be set are ignored.
+Clients post whole alerts back with one member changed, so members that cannot be set are ignored
+there. In a bulk change a misspelt one is refused: `dry_rum` would change what was to be counted.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from vedette.alerting.triage import Wanted
+from vedette.api.schemas.body_members import check_members
 from vedette.errors import BadRequestError
 from vedette.limits import (
     ALERT_ASSIGNEE_CHARS_MAX,
@@ -19,6 +21,19 @@ from vedette.limits import (
 )
 from vedette.model.findings.alert import status_of
 from vedette.state.policy.suppressions import SuppressionChange
+
+_ALIKE: Final = (("alert_ids", "ids"), ("notes", "comment"))
+
+_BULK: Final = (
+    *("alert_ids", "ids", "query", "except_ids", "snapshot", "expected", "dry_run"),
+    *("requested_status", "assigned_to", "notes", "comment", "set_ignored"),
+)
+
+_SUPPRESSION: Final = (
+    *("name", "query", "reason", "enabled", "expires"),
+    *("id", "in_force", "created", "changed", "user_id", "username", "hits", "last_hit"),
+)
+"""What can be set, then what comes back with a whole record."""
 
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -55,6 +70,10 @@ def one_change(body: Mapping[str, Any], alert_id: str) -> Wanted:
 def bulk_change(body: Mapping[str, Any]) -> BulkChange:
     """A bulk change. Raises BadRequestError, also when it does not say which alerts: nothing means
     all only when it is asked for."""
+    check_members(body, *_BULK, of="a bulk change")
+    for name, other in _ALIKE:
+        if name in body and other in body:
+            raise BadRequestError(f"{name}, {other}: are the same, give one of the two")
     is_dry_run = _flag(body, "dry_run") or False
     comment = body.get("comment")
     noted = body if comment is None else {**body, "notes": comment}
@@ -87,6 +106,7 @@ def _count(body: Mapping[str, Any], name: str) -> int | None:
 
 def note_of(body: Mapping[str, Any]) -> Wanted:
     """The note to add to an alert. Raises BadRequestError."""
+    check_members(body, "text", of="a note")
     text = _text(body, "text", ALERT_NOTES_CHARS_MAX)
     if text is None or not text.strip():
         raise BadRequestError("text: a note needs some")
@@ -125,6 +145,7 @@ def suppression_change(
     body: Mapping[str, Any], user_id: int, username: str, now_us: int, *, is_new: bool
 ) -> SuppressionChange:
     """A suppression to add or change; its query is not checked yet. Raises BadRequestError."""
+    check_members(body, *_SUPPRESSION, of="a suppression")
     query = body.get("query")
     if (is_new or query is not None) and (not isinstance(query, str) or not query.strip()):
         raise BadRequestError("query: must be a query over alerts; one for all is no suppression")

@@ -7,6 +7,15 @@ from vedette.api.schemas import members
 from vedette.errors import BadRequestError
 
 
+def check_members(body: Mapping[str, Any], *known: str, of: str) -> None:
+    """Raises BadRequestError for a member that is not known: one that is misspelt must not pass for
+    one that is not given. Those that clients send back with whole records are known, too. `of`
+    names the object, as in "a user"."""
+    for name in body:
+        if name not in known:
+            raise BadRequestError(f"there is no member {name[:60]!r} of {of}")
+
+
 class Members:
     """Members of an object. None means that a member is not given."""
 
@@ -18,11 +27,8 @@ class Members:
         of: str,
         ignored: tuple[str, ...] = (),
     ) -> None:
-        """`known` may be given; `ignored` come back with records that clients send whole. Raises
-        BadRequestError for any other member; `of` names the object in it, as in "a user"."""
-        for name in body:
-            if name not in known and name not in ignored:
-                raise BadRequestError(f"there is no member {name[:60]!r} of {of}")
+        """See `check_members`."""
+        check_members(body, *known, *ignored, of=of)
         self._body = body
 
     def text(self, name: str) -> str | None:

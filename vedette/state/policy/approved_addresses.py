@@ -80,7 +80,10 @@ def enable(database: Database, wanted: bool) -> None:
 
 
 def parsed(text: str) -> Network:
-    """An address or block; IPv4 mapped into IPv6 becomes IPv4. Raises BadRequestError."""
+    """An address or block; IPv4 mapped into IPv6 becomes IPv4. Raises BadRequestError, also for a
+    zone: addresses of callers are compared without theirs."""
+    if "%" in text:
+        raise BadRequestError(f"ipaddr: write {text[:60]!r} without its zone")
     try:
         network = ip_network(text.strip(), strict=False)
     except ValueError:

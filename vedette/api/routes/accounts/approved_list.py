@@ -9,6 +9,7 @@ from vedette import limits
 from vedette.api.http.client_address import client_address
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
+from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
@@ -43,6 +44,7 @@ def listed(here: Here) -> Response:
 def add(here: Here, body: Body) -> Response:
     """Takes `ipaddr`: an address or a block such as 192.0.2.0/24, or a list of them. The answer has
     `id`, a number or a list. All are added, or none."""
+    check_members(body, "id", "ipaddr", of="an approved address")
     given = body.get("ipaddr")
     texts = given if isinstance(given, list) else [given]
     if not texts or any(not isinstance(text, str) for text in texts):
@@ -114,6 +116,7 @@ def locked_out(request: Request, here: Here) -> Response:
 def switch(request: Request, here: Here, body: Body) -> Response:
     """Takes `state`. 204; with `X-Vedette-Warning` when the caller's own address is not
     approved."""
+    check_members(body, "state", of="the approved list")
     wanted = body.get("state")
     if not isinstance(wanted, bool):
         raise BadRequestError("state: must be true or false")

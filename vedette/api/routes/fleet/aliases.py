@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.body_members import check_members
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.state.sensors import host_registry
@@ -33,6 +34,7 @@ def listed(here: Here) -> Response:
 def create(here: Here, body: Body) -> Response:
     """Takes `alias` and `hostname`. Records that name the alias belong to the host's sensor from
     now on. 404 for an unknown host, 409 for an alias that is a host or an alias already."""
+    check_members(body, "alias", "hostname", of="an alias")
     alias, hostname = body.get("alias"), body.get("hostname")
     if not isinstance(alias, str) or not isinstance(hostname, str):
         raise BadRequestError("alias, hostname: both are names of hosts")

@@ -12,6 +12,7 @@ from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, ForbiddenError
@@ -34,6 +35,7 @@ async def place(request: Request, here: Here, scope: Within) -> Response:
 
 
 def _place(here: Services, scope: Scope, principal: Principal, body: dict[str, Any]) -> Any:
+    check_members(body, "sensor_ids", "sql", of="a live query")
     ids, sql = body.get("sensor_ids"), body.get("sql")
     if not isinstance(ids, list) or not 0 < len(ids) <= limits.LIVE_QUERY_SENSORS_MAX:
         raise BadRequestError(f"sensor_ids: 1 to {limits.LIVE_QUERY_SENSORS_MAX} ids of sensors")

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
@@ -58,6 +59,7 @@ def messages(request: Request, here: Here) -> Response:
 def retry(here: Here, body: Body) -> Response:
     """Takes `ids` of dead messages, which are sent after all, or `target`, whose backoff ends now
     and whose dead messages are sent."""
+    check_members(body, "ids", "target", of="the request")
     ids, target = _ids(body), body.get("target")
     if not isinstance(target, str) or not target:
         target = ""
@@ -73,6 +75,7 @@ def retry(here: Here, body: Body) -> Response:
 @router.post("/api/v1/outbox/discard", summary="Give messages up")
 def discard(here: Here, body: Body) -> Response:
     """Takes `ids` of messages that wait or are dead. They are not sent, nor enqueued again."""
+    check_members(body, "ids", of="the request")
     ids = _ids(body)
     if not ids:
         raise BadRequestError("ids: is missing")

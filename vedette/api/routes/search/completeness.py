@@ -126,8 +126,11 @@ def _sensors(
     here: Services, scope: Scope, query: QueryParams, rows: int, start: int, now_us: int
 ) -> tuple[int, list[SensorRow]]:
     if query.get("sensor_id"):
+        if query.get("group_id") or query.get("hostname"):
+            raise BadRequestError("sensor_id: stands alone, without group_id and hostname")
         sensor_id = whole_number(query, "sensor_id", 0)
-        return 1, [sensor_list.get(here.database, scope, sensor_id)]
+        found = [sensor_list.get(here.database, scope, sensor_id)]
+        return 1, found[start : start + rows]
     group_id = whole_number(query, "group_id", 0) if query.get("group_id") else None
     wanted = SensorQuery(
         hostname=query.get("hostname", ""),
@@ -137,8 +140,8 @@ def _sensors(
         start=start,
         rows=rows,
     )
-    found = sensor_list.page(here.database, scope, wanted, now_us)
-    return found.total, found.sensors
+    page = sensor_list.page(here.database, scope, wanted, now_us)
+    return page.total, page.sensors
 
 
 def _window(query: QueryParams, now_us: int) -> Window:

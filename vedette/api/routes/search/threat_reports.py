@@ -10,6 +10,7 @@ from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.run import run_search
+from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described
 from vedette.api.schemas.search.search_parameters import search_request
 from vedette.api.schemas.threat_report import report_body, report_results_body
@@ -64,6 +65,7 @@ async def search(request: Request, here: Here) -> Response:
 def update(here: Here, caller: Caller, body: Body) -> Response:
     """Takes `ids`, feed ids to lists of report ids, or `query`, a query string; and `updates` with
     `is_ignored` alone. The answer says how many reports were selected; of one it is the record."""
+    check_members(body, "ids", "query", "updates", of="the request")
     ignored = _updates(body.get("updates"))
     if (body.get("ids") is None) == (body.get("query") is None):
         raise BadRequestError("give either ids or query")

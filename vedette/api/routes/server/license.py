@@ -10,6 +10,7 @@ import vedette
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
@@ -58,6 +59,7 @@ def status(here: Here, scope: Within) -> Response:
 @router.post("/api/v1/license", summary="Apply a license")
 def apply(here: Here, body: Body) -> Response:
     """Takes `license`, the text that the provider issued."""
+    check_members(body, "license", of="the request")
     text = body.get("license")
     if not isinstance(text, str) or not text.strip():
         raise BadRequestError("license: must be the text of a license")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from vedette import limits
+from vedette.api.schemas.parameters import bounded_number
 from vedette.errors import BadRequestError
 from vedette.query.parse.query_params import is_part_of_query
 from vedette.search.search_request import SearchRequest, Sort
@@ -18,8 +19,6 @@ Pairs = Iterable[tuple[str, str]]
 """Parameters in order, a name for every value."""
 
 PREFIXES: Final = ("svc.", "cb.")
-
-START_MAX: Final = 1 << 53
 
 PROCESS_SORT_DEFAULT: Final = "last_update desc"
 
@@ -131,16 +130,7 @@ def _flag(name: str, values: Mapping[str, str]) -> bool | None:
 
 
 def _number(name: str, values: Mapping[str, str], default: int) -> int:
-    text = values.get(name, "")
-    if not text:
-        return default
-    try:
-        number = int(text)
-    except ValueError:
-        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number") from None
-    if not 0 <= number <= START_MAX:
-        raise BadRequestError(f"{name}: must not be negative")
-    return number
+    return bounded_number(name, values.get(name, "") or default)
 
 
 def _sorts(text: str) -> tuple[Sort, ...]:
