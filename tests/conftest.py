@@ -89,6 +89,10 @@ _OWN_GROUPS = {"recorded"}
 module has opened serves all its tests, and a test of milliseconds takes less time than giving it
 away."""
 
+_TOGETHER = {"browser": 2}
+"""Folders whose modules are dealt out to so many groups: what they have open together, a browser,
+takes longer to open than most of them take."""
+
 _FIRST = "audit"
 """The group that takes longest of all: the flows of the Linux sensor, which share one machine."""
 
@@ -101,9 +105,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    dealt: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        if _folder(item) not in _OWN_GROUPS and item.get_closest_marker("xdist_group") is None:
+        folder = _folder(item)
+        if folder not in _OWN_GROUPS and item.get_closest_marker("xdist_group") is None:
             name = item.nodeid.partition("::")[0].removesuffix(".py").replace("/", "-")
+            if folder in _TOGETHER:
+                modules = dealt[folder]
+                modules += [name] if name not in modules else []
+                name = f"{folder} {modules.index(name) % _TOGETHER[folder] + 1}"
             item.add_marker(pytest.mark.xdist_group(name))
     if hasattr(config, "workerinput"):
         items[:] = _in_turn(items)
@@ -118,7 +128,8 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     servers and clocks) is spread among what computes, so that at any time some workers do one and
     some the other. What is long comes first and what is quick last, so that no worker waits for
     another at the end. Browsers come long after the flows that make network interfaces: a browser
-    gives up what it loads when the network changes."""
+    gives up what it loads when the network changes. There are few groups of them, and long ones:
+    they begin in the middle."""
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("xdist_group")
@@ -131,8 +142,8 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     order = [
         *of_folder.pop("first", []),
         *_spread(of_folder.pop("fault", []) + of_folder.pop("flow", []), engines[:half]),
-        *of_folder.pop("api", []),
-        *_spread(of_folder.pop("browser", []), engines[half:]),
+        *of_folder.pop("browser", []),
+        *_spread(of_folder.pop("api", []), engines[half:]),
         *chain.from_iterable(of_folder.values()),
     ]
     return list(chain.from_iterable(order))

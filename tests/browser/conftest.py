@@ -21,6 +21,8 @@ from vedette.state.accounts import users
 sync_api = pytest.importorskip("playwright.sync_api")
 
 PATIENCE_MS = float(os.environ.get("VEDETTE_TEST_BROWSER_PATIENCE_MS", "60000"))
+EMPTY_MS = 5_000.0
+"""After which a page that does not go away by itself is sent away."""
 STILL_MS = 40.0
 """Three times as long, nothing happens on a page that is said to have settled."""
 SHARED = pytest.mark.xdist_group("browser")
@@ -186,16 +188,18 @@ def session(server: Server, user: str) -> dict[str, Any]:
 
 @dataclass
 class Pages:
-    """Pages that are used again, each in a context of its own: a new one costs a process, which is
-    three times as much as a visit. The files of pages stay in their caches, nothing else does."""
+    """Pages that are used again, each in a context of its own: a new one costs two processes, which
+    is three times as much as a visit. The files of pages stay in their caches, and compiled scripts
+    in their processes; nothing else does."""
 
     browser: Any
     free: dict[str, list[Any]] = field(default_factory=dict)
 
     @contextmanager
-    def page(self, url: str, **options: Any) -> Iterator[Any]:
+    def page(self, url: str, size: dict[str, int], **options: Any) -> Iterator[Any]:
         free = self.free.setdefault(repr(sorted(options.items())), [])
         page = free.pop() if free else self._new(options)
+        page.set_viewport_size(size)
         try:
             yield page
         except BaseException:
@@ -212,8 +216,14 @@ class Pages:
 
 
 def clean(page: Any, url: str, scheme: str) -> None:
-    """Leaves a page nothing of a visit but the cache."""
+    """Leaves a page nothing of a visit but its cache and its process. A browser that is told to go
+    to an empty page begins a process for it, and one more for the next visit; a page that goes
+    there by itself stays in its own."""
     page.unroute_all(behavior="ignoreErrors")
+    evaluated(page, "sessionStorage.clear()")
+    with suppress(sync_api.Error):
+        page.evaluate("location.replace('about:blank')")
+        page.wait_for_url("about:blank", wait_until="commit", timeout=EMPTY_MS)
     while page.url != "about:blank":
         evaluated(page, "sessionStorage.clear()")
         with suppress(sync_api.Error):  # the page goes somewhere else by itself
@@ -244,7 +254,7 @@ def visiting(pages: Pages, server: Server, session: dict[str, Any]) -> Visiting:
         *, cookie: Any = session, width: int = 1440, height: int = 900, **options: Any
     ) -> Iterator[Visit]:
         size = {"width": width, "height": height}
-        with pages.page(server.url, viewport=size, **options) as page:
+        with pages.page(server.url, size, **options) as page:
             if cookie is not None:
                 page.context.add_cookies([cookie])
             made = Visit(page, server.url)
