@@ -4,11 +4,13 @@ on Distributed tables."""
 import os
 import random
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
 from tests.property.lives import NOW_US, query
 from tests.property.processes import Key, Segment, comprehensive, first_of_groups, generate
+from tests.support.forms import one_of
 from tests.support.indexed import KINDS, chosen, drawn
 from tests.support.two_shards import database_of, routed
 from vedette.model.scope import EVERYTHING
@@ -69,6 +71,14 @@ CHOSEN = (
 LONG = (
     " ".join(f"(filemod:*.exe OR ipport:{number})" for number in range(70)),
     " ".join(f"-filemod:n{number}" for number in range(70)) + " domain:com",
+)
+
+
+COLUMNS = ("process_id", "hostname", "process_name", "start", "username")
+ORDERS: tuple[list[tuple[str, bool]], ...] = (
+    [("last_update", True)],
+    [("process_name", False), ("last_update", True)],
+    [],
 )
 
 
@@ -153,10 +163,7 @@ def test_more_conditions_than_bits_of_a_number(
 @pytest.mark.parametrize(
     "told", [KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"], indirect=True
 )
-@pytest.mark.parametrize("column", ["process_id", "hostname", "process_name", "start", "username"])
-@pytest.mark.parametrize(
-    "order", [[("last_update", True)], [("process_name", False), ("last_update", True)], []]
-)
+@pytest.mark.parametrize(("column", "order"), one_of(2, list(product(COLUMNS, ORDERS))))
 def test_a_group_shows_its_first_segment(
     told: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
 ) -> None:

@@ -1,5 +1,7 @@
-"""The worker program with a decoder that never returns from a text with SPIN in it."""
+"""The worker program with a decoder that never returns from a text with SPIN or HANG in it: it
+computes for ever, or waits for ever."""
 
+import time
 from itertools import repeat
 
 from vedette.bootstrap.ingest_workers import main
@@ -7,12 +9,15 @@ from vedette.ingest.decode import decode
 from vedette.ingest.record import Record
 
 SPIN = b"never-ending"
+HANG = b"never-answered"
 
 
 def spin_or_decode(raw: bytes, host: str) -> list[Record]:
     for _ in repeat(None):
         if SPIN not in raw:
             break
+    while HANG in raw:
+        time.sleep(1)
     return decode(raw, host)
 
 

@@ -14,6 +14,7 @@ from tests.contract.pipeline.write_path import (
     processes,
     write_path,
 )
+from tests.support.indexed import chosen
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.store.engine.client import ClickHouseEngine, Engine
@@ -101,7 +102,7 @@ def test_a_segment_answers_as_a_whole_before_during_and_after_merging(either: Wr
     assert {
         question: sorted(names[process_id] for process_id, _ in segments)
         for question, segments in found_by_question.items()
-    } == QUESTIONS
+    } == {question: QUESTIONS[question] for question in chosen(engine, list(QUESTIONS))}
     counts = {names[name]: (len(texts), len(set(texts))) for name, texts in events.items()}
     written = SECONDS + SECONDS // 10 + 1
     assert counts == {"explorer": (2, 2), "writer": (written, written), "reader": (3, 3)}
@@ -110,8 +111,8 @@ def test_a_segment_answers_as_a_whole_before_during_and_after_merging(either: Wr
 def _everything(
     engine: Engine,
 ) -> tuple[dict[str, list[tuple[str, int]]], dict[str, list[str]]]:
-    """The answers to all questions, and the events of all processes."""
+    """The answers to the questions, and the events of all processes."""
     return (
-        {question: found(engine, question) for question in QUESTIONS},
+        {question: found(engine, question) for question in chosen(engine, list(QUESTIONS))},
         {name: event_texts(engine, name) for name in processes(engine)},
     )

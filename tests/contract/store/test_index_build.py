@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from tests.contract.store.rows import HOUR_MS, connection, file, module, partial, store
+from tests.support.forms import in_form
 from vedette.model.scope import EVERYTHING
 from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS, SUFFIX_COLUMNS, suffix_index_name
 from vedette.query import check, compile_segments, parse
@@ -30,6 +31,9 @@ ASKED = {
     "filemod:a.txt -domain:example.com": 1,
     "nowhere.txt": 0,
 }
+FEW = {text: ASKED[text] for text in ("filemod:a.txt", "filemod:.txt", "ipaddr:10.0.0.0/28")}
+"""Of words, of ends and of numbers. Each search costs twice as much on Distributed tables, whose
+shards look into the same indexes."""
 
 
 def fill(engine: ClickHouseEngine) -> None:
@@ -58,14 +62,19 @@ def known(engine: ClickHouseEngine) -> SuffixIndexes:
         return suffix_indexes(found)
 
 
+def asked(engine: ClickHouseEngine) -> dict[str, int]:
+    """What a store is asked, and how many segments that finds once `fill` has filled it."""
+    return in_form(FEW, ASKED) if engine.capabilities.cluster else ASKED
+
+
 def totals(engine: ClickHouseEngine) -> dict[str, int]:
     with fresh(engine) as found:
-        return {text: total(found, text) for text in ASKED}
+        return {text: total(found, text) for text in asked(engine)}
 
 
 def total(engine: ClickHouseEngine, text: str) -> int:
-    asked = compile_segments(check(parse(text), now_us=1), indexes=suffix_indexes(engine))
-    where = choose_scan(engine, asked, EVERYTHING, EVERYWHERE).condition
+    compiled = compile_segments(check(parse(text), now_us=1), indexes=suffix_indexes(engine))
+    where = choose_scan(engine, compiled, EVERYTHING, EVERYWHERE).condition
     return search_segments(engine, where, EVERYTHING).total if where else 0
 
 
@@ -74,10 +83,10 @@ def test_searches_answer_alike_before_and_after_a_partition_is_indexed(
 ) -> None:
     fill(contract_engine)
     assert known(contract_engine).indexed == ()
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)
     index_all(contract_engine)
     assert known(contract_engine).indexed == (OLD,)
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)
 
 
 def test_a_partition_that_late_rows_reach_is_not_indexed_any_more(
@@ -129,9 +138,9 @@ def test_a_store_without_the_indexes_gets_them_and_answers_the_same(
     engine.command("DROP TABLE settled SYNC")
     fill(engine)
     create_tables(engine)
-    assert totals(engine) == ASKED
+    assert totals(engine) == asked(engine)
     index_all(engine)
-    assert totals(engine) == ASKED
+    assert totals(engine) == asked(engine)
 
 
 def test_a_store_whose_merges_left_all_out_is_answered_by_the_partitions_it_opens_from_now_on(
@@ -144,7 +153,7 @@ def test_a_store_whose_merges_left_all_out_is_answered_by_the_partitions_it_open
     create_tables(contract_engine)
     assert merged_after(contract_engine) == NEW
     assert known(contract_engine) == SuffixIndexes()
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)
     open_partition(contract_engine, NEWER)
     for number in (4, 5):
         late = partial(number, file(r"D:\a.txt"), connection("a.b.com"), partition_ms=NEWER)
@@ -180,12 +189,12 @@ def test_merges_make_the_indexes_of_some_columns_and_an_indexed_partition_has_th
     before = indexed_bytes(contract_engine, OLD)
     merge(contract_engine, OLD)
     merged = indexed_bytes(contract_engine, OLD)
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)
     index_all(contract_engine)
     assert before < merged < indexed_bytes(contract_engine, OLD)
     ends = known(contract_engine)
     assert (ends.indexed, ends.merging, ends.everywhere) == ((OLD,), (NEW,), MERGED_SUFFIX_COLUMNS)
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)
 
 
 def test_many_rows_that_were_not_merged_are_asked_by_their_words(
@@ -208,7 +217,7 @@ def test_a_partition_that_was_unmounted_is_answered_the_same(
     index_all(contract_engine)
     unmount(contract_engine, partition_name(OLD))
     mount(contract_engine, partition_name(OLD))
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)
     index_all(contract_engine)
     assert known(contract_engine).indexed == (OLD,)
-    assert totals(contract_engine) == ASKED
+    assert totals(contract_engine) == asked(contract_engine)

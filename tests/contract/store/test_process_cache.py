@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_id, store
+from tests.support.forms import in_form
 from vedette.model.event_facets import STREAMED
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
@@ -22,7 +23,7 @@ from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
 P1, P2 = process_id(1), process_id(2)
 MINE, NOBODY = Scope(frozenset({1})), Scope(frozenset())
-ROUNDS = 40
+ROUNDS = in_form(15, 40)
 
 
 def totals(engine: ClickHouseEngine, process: str = P1) -> list[int]:
