@@ -88,6 +88,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1440, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
     "german": {"viewport": {"width": 1440, "height": 900}, "locale": "de-DE"},
+    "small": {"viewport": {"width": 320, "height": 640}, "locale": "de-DE"},
 }
 _DOCS_LOOK: dict[str, Any] = {
     "color_scheme": "light",

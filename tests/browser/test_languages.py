@@ -44,6 +44,10 @@ UNMARKED = r"""() => {
   return [...new Set(found)];
 }"""
 
+NAMED = """() => [...document.querySelectorAll('[class*="["], [id*="["]')]
+  .map((one) => one.outerHTML.slice(0, 90))"""
+"""Classes and ids, which styles and scripts go by, that were taken for words."""
+
 
 def chosen(server_url: str, language: str) -> dict[str, Any]:
     return {"name": "language", "value": language, "url": f"{server_url}/ui", "secure": True}
@@ -58,7 +62,10 @@ def test_no_text_of_a_page_misses_the_catalogue(visiting: Visiting, known: dict[
         for path in SCREENS:
             page = visit.open(path.format(**known))
             visit.settle()
-            found[path] = page.evaluate(UNMARKED)
+            found[path] = page.evaluate(UNMARKED) + page.evaluate(NAMED)
+        page = visit.open("/ui/process/{process}".format(**known))
+        visit.settle()
+        found["an analysis"] = page.evaluate(NAMED)
         bare = "\n".join(f"{path}: {text}" for path, texts in found.items() for text in texts)
         assert not bare, bare
 

@@ -20,8 +20,12 @@ FEW = (
 )
 ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
-VARIES = r"\d[\d ]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+|\b[0-9a-f]{16}\b"
-"""What differs from one reading of a page to the next: times, and the number of the request."""
+TIMES = r"\d[\d ]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+"
+VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b"
+"""What differs from one reading of a page to the next: times, room on the disk, and the number of
+the request."""
+LATER = r"(?<=Alerts), [\d ]+ open"
+"""What a page asks for seconds after it is there."""
 CONTENT = r"""(within) => {
   const root = document.querySelector(within);
   const seen = (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true })
@@ -67,6 +71,52 @@ CONTENT = r"""(within) => {
 """The words outside of controls and the names of controls; what of all words lies beyond an edge
 that nothing scrolls, and what does not. Without the mark, which leads where "Home" does."""
 
+OVER = r"""() => {
+  const clipped = (box, node) => {
+    let { left, right, top, bottom } = box;
+    for (let one = node.parentElement; one !== document.body; one = one.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(one), edge = one.getBoundingClientRect();
+      if (overflowX !== "visible") {
+        left = Math.max(left, edge.left);
+        right = Math.min(right, edge.right);
+      }
+      if (overflowY !== "visible") {
+        top = Math.max(top, edge.top);
+        bottom = Math.min(bottom, edge.bottom);
+      }
+    }
+    return { node, left, right, top, bottom };
+  };
+  const main = document.querySelector("main"), boxes = [];
+  const walk = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, one = node.parentElement;
+    if (!node.nodeValue.trim() || !one.checkVisibility({ visibilityProperty: true })) continue;
+    if (one.closest(".visually-hidden, option, textarea, .query-back, .form-end")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) boxes.push(clipped(box, node));
+  }
+  const seen = boxes.filter((one) => one.right - one.left > 2 && one.bottom - one.top > 4);
+  seen.sort((a, b) => a.top - b.top);
+  const words = ({ node }) => node.nodeValue.trim().slice(0, 40), found = new Set();
+  seen.forEach((a, at) => {
+    for (let next = at + 1; next < seen.length && seen[next].top < a.bottom - 6; next += 1) {
+      const b = seen[next], wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - b.top;
+      if (a.node !== b.node && wide > 2 && high > 6)
+        found.add(`${words(a)} lies over ${words(b)}`);
+    }
+  });
+  return [...found];
+}"""
+"""Words that lie over other words."""
+SIDEWAYS = """() => [...document.querySelectorAll("main .scroll")]
+  .filter((one) => !one.closest(".twin") && !one.querySelector(".week")
+    && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `${one.ariaLabel}: ${one.scrollWidth} in ${one.clientWidth}`)"""
+"""Lists that have to be scrolled sideways."""
+
 
 def content(visit: Visit, within: str = "body") -> dict[str, list[str]]:
     visit.settle()
@@ -75,7 +125,7 @@ def content(visit: Visit, within: str = "body") -> dict[str, list[str]]:
 
 
 def steady(words: list[str]) -> Counter[str]:
-    return Counter(re.sub(VARIES, "~", one) for one in words)
+    return Counter(re.sub(VARIES, "~", re.sub(LATER, "", one)) for one in words)
 
 
 def opened(visit: Visit, path: str) -> Any:
@@ -105,6 +155,8 @@ def test_all_of_a_wide_window_is_in_a_narrow_one_and_can_be_read(
             facets.click()
         narrow = content(visit)
         assert list((steady(wide["all"]) - steady(narrow["all"])).elements()) == []
+        assert page.evaluate(OVER) == []
+        assert page.evaluate(SIDEWAYS) == []
         for words in narrow["cut"]:
             row = page.locator(ROWS).filter(has_text=words)
             assert row.count(), f"nothing opens what is cut: {words}"

@@ -22,8 +22,9 @@ MARK = "<img src=x onerror=alert(1)>'\"><svg onload=alert(2)>{{7*7}}\u202egnp"
 PRINTABLE = MARK.replace("\u202e", "")
 """For names that may have no other characters."""
 HOST = "hostile.example"
+RULE_ID = "0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d"
 RULE = """title: {title}
-id: 0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d
+id: {id}
 description: {title}
 level: high
 logsource: {{product: windows, category: process_creation}}
@@ -42,7 +43,7 @@ def write_everywhere(server: Server) -> dict[str, str]:
     with server.analyst() as client:
         query = {"q": f"process_pid:900 hostname:{HOST}", "rows": 1}
         (row,) = must(client.get("/api/v1/process", params=query))["results"]
-        made = write_names(server, client, sensor.id, row["process_md5"])
+        made = write_names(server, client, sensor.id, MARK, PRINTABLE, "bob")
         (host,) = must(client.get("/api/v1/sensor", params={"hostname": HOST}))
     names = {"process": row["id"], "md5": row["process_md5"], "sensor": sensor.id}
     return {name: str(value) for name, value in (names | made | {"host": host["id"]}).items()}
@@ -78,45 +79,54 @@ def send_telemetry(server: Server) -> None:
         assert not must(sender.post("/_bulk", content=body, headers=kind))["errors"]
 
 
-def write_names(server: Server, client: httpx.Client, sensor: int, md5: str) -> dict[str, Any]:
-    must(client.put(f"/api/v1/sensor/{sensor}", json={"notes": MARK}))
-    must(client.post("/api/v1/banning/bannedlist", json={"md5hash": "ab" * 16, "text": MARK}))
+def write_names(
+    server: Server, client: httpx.Client, sensor: int, text: str, name: str, username: str
+) -> dict[str, Any]:
+    """A text and a name, which may have printable characters alone, wherever users can write."""
+    must(client.put(f"/api/v1/sensor/{sensor}", json={"notes": text}))
+    must(client.post("/api/v1/banning/bannedlist", json={"md5hash": "ab" * 16, "text": text}))
     watch = {
-        "name": MARK,
-        "search_query": f'q=cmdline:"{MARK.replace(chr(34), "")}"',
-        "description": MARK,
+        "name": text,
+        "search_query": f'q=cmdline:"{text.replace(chr(34), "")}"',
+        "description": text,
     }
     watchlist = must(client.post("/api/v1/watchlist", json=watch))["id"]
-    must(client.post("/api/v1/sigma", json={"text": RULE.format(title=json.dumps(MARK))}))
-    folder = Path(server.data) / "feeds"
-    folder.mkdir(exist_ok=True)
-    document = folder / "hostile.json"
-    document.write_text(json.dumps(feed_document()))
-    made = client.post("/api/v1/feed", json={"feed_url": document.as_uri(), "enabled": True})
-    feed = must(made)["id"]
-    must(client.post(f"/api/v1/feed/{feed}/synchronize", json={"full_sync": True}))
-    wait_for(lambda: len(client.get(f"/api/v1/feed/{feed}/report").json()) > 0, True, 60)
+    rule = RULE.format(title=json.dumps(text), id=RULE_ID)
+    must(client.post("/api/v1/sigma", json={"text": rule}))
+    feed = write_feed(server, client, text)
     drop = {
-        "name": MARK,
+        "name": text,
         "path_filters": ["c:\\\\never\\\\there.exe"],
         "enabled": False,
         "global": True,
     }
     must(client.post("/api/v1/ingress_approvedlist", json=[drop]))
     must(
-        client.post("/api/v1/saved_search", json={"name": MARK, "view": "process", "params": "q=x"})
+        client.post("/api/v1/saved_search", json={"name": text, "view": "process", "params": "q=x"})
     )
-    must(client.post("/api/v1/token", json={"name": PRINTABLE, "scope": "read"}))
+    must(client.post("/api/v1/token", json={"name": name, "scope": "read"}))
     user = {
-        "username": "bob",
-        "first_name": PRINTABLE,
-        "last_name": PRINTABLE,
+        "username": username,
+        "first_name": name,
+        "last_name": name,
         "email": "b@example.com",
         "password": "a long enough passphrase 1",
     }
     must(client.post("/api/user", json=user))
-    must(client.post("/api/team", json={"name": PRINTABLE[:60], "group_access": []}))
-    return {"watchlist": watchlist, "feed": feed, "rule": "0b1c9f3a-5d1e-4a53-9d3d-1d2f5a6b7c8d"}
+    must(client.post("/api/team", json={"name": name[:60], "group_access": []}))
+    return {"watchlist": watchlist, "feed": feed, "rule": RULE_ID}
+
+
+def write_feed(server: Server, client: httpx.Client, text: str) -> int:
+    folder = Path(server.data) / "feeds"
+    folder.mkdir(exist_ok=True)
+    document = folder / "written.json"
+    document.write_text(json.dumps(feed_document(text)))
+    made = client.post("/api/v1/feed", json={"feed_url": document.as_uri(), "enabled": True})
+    feed = int(must(made)["id"])
+    must(client.post(f"/api/v1/feed/{feed}/synchronize", json={"full_sync": True}))
+    wait_for(lambda: len(client.get(f"/api/v1/feed/{feed}/report").json()) > 0, True, 60)
+    return feed
 
 
 def send_programs(sensor: PlayedSensor, folder: Path) -> dict[str, str]:
@@ -141,9 +151,9 @@ def send_long(server: Server, text: str) -> None:
         must(sender.post("/api/v1/ingest", json=[record]))
 
 
-def feed_document() -> dict[str, Any]:
-    names = {"name": "hostile", "display_name": MARK, "summary": MARK, "tech_data": MARK}
-    report = {"id": "r1", "title": MARK, "link": "javascript:alert(1)", "score": 9, "timestamp": 1}
+def feed_document(text: str) -> dict[str, Any]:
+    names = {"name": "written", "display_name": text, "summary": text, "tech_data": text}
+    report = {"id": "r1", "title": text, "link": "javascript:alert(1)", "score": 9, "timestamp": 1}
     return {
         "feedinfo": names | {"provider_url": "https://example.com/"},
         "reports": [report | {"iocs": {"dns": ["evil.example"]}}],
