@@ -28,6 +28,7 @@ from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
+from vedette.store.engine.query_pool import submit
 from vedette.store.read.detection.alert_facets import AlertGroup, AlertGroups
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -87,9 +88,15 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         now_us = here.clock.now_us()
         wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS)
         try:
-            found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
-            groups = _groups(engine, scope, parts, by, here, now_us)
-            inner = _groups(engine, scope, parts, by, here, now_us, then).groups if then else ()
+            # While the page is searched.
+            outer = submit(_groups, engine, scope, parts, by, here, now_us)
+            try:
+                found = alert_search.search(
+                    engine, scope, wanted, here.settings, now_us, engine.cancel
+                )
+                inner = _groups(engine, scope, parts, by, here, now_us, then).groups if then else ()
+            finally:
+                groups = outer.result()
         except QueryError as error:
             return {"problem": str(error), "found": None, "sections": [], "groups_total": 0}
         sections = _sections(groups.groups, inner, found.rows, by, then)

@@ -19,16 +19,25 @@ from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
+from vedette.store.engine.query_pool import submit
 from vedette.store.integrity.damage import damaged_parts
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.detection.alert_facets import (
     AlertGroups,
     count_alert_facets,
     group_alerts,
+    total_and_facets,
 )
 from vedette.store.read.detection.alert_histogram import alerts_over_time
 from vedette.store.read.detection.alert_texts import texts_where
-from vedette.store.read.detection.alerts import SORTABLE, alerts_by_id, count_alerts, search_alerts
+from vedette.store.read.detection.alerts import (
+    SORTABLE,
+    alerts_by_id,
+    alerts_page,
+    count_alerts,
+    search_alerts,
+)
+from vedette.store.read.segment_search import Found
 
 ALERT_SORT_DEFAULT: Final = "created_time desc"
 
@@ -181,10 +190,15 @@ def _find(
 ) -> Findings:
     """All store reads of a search, within one reach."""
     order = sort_columns(KIND, request.sorts)
-    found = search_alerts(
-        engine, where, scope, order, start=request.start, rows=request.rows, reach=reach
-    )
-    facets = count_alert_facets(engine, where, scope, request.facets, reach=reach)
+    # Alerts are counted while the page is found: with them, and once for all facets.
+    counting = submit(total_and_facets, engine, where, scope, request.facets, reach=reach)
+    try:
+        rows = alerts_page(
+            engine, where, scope, order, start=request.start, rows=request.rows, reach=reach
+        )
+    finally:
+        total, facets = counting.result()
+    found = Found(total, rows)
     hidden = 0
     if not scope.sees_all and counts_filtered:
         hidden = count_alerts(engine, where, EVERYTHING, reach=reach) - found.total

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from vedette.errors import BadRequestError
 from vedette.limits import ALERT_GROUP_FIELDS_MAX, ALERT_GROUP_VALUES_MAX, SEGMENT_FACET_VALUES_MAX
+from vedette.model.findings.alert import ALERT_TEXTS, STATUSES
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
@@ -18,7 +19,7 @@ _DAY: Final = "concat(toString(toDate({})), 'T00:00:00Z')"
 FACETS: Mapping[str, str] = MappingProxyType(
     {
         **{
-            name: f"[`{name}`]"
+            name: f"`{name}`"
             for name in (
                 *("status", "alert_type", "hostname", "group", "username", "os_type", "level"),
                 *("process_name", "feed_name", "watchlist_name", "ioc_type", "ioc_value"),
@@ -26,25 +27,28 @@ FACETS: Mapping[str, str] = MappingProxyType(
             )
         },
         **{
-            name: f"[toString(`{name}`)]"
+            name: f"toString(`{name}`)"
             for name in ("feed_id", "watchlist_id", "sensor_id", "total_hosts")
         },
         **{
-            name: f"[toString(intDiv(`{name}`, 1000))]"
+            name: f"toString(intDiv(`{name}`, 1000))"
             for name in ("alert_severity", "report_score", "sensor_criticality", "feed_rating")
         },
-        "process_path": "[process_path]",
-        "source": "[source_kind]",
-        "source_id": "[source_id]",
-        "report_ignored": "[if(report_ignored, 'true', 'false')]",
+        "process_path": "process_path",
+        "source": "source_kind",
+        "source_id": "source_id",
+        "report_ignored": "if(report_ignored, 'true', 'false')",
         "tags": "tags",
         "techniques": "techniques",
         "observed_filename": "observed_filename",
-        "created_time": f"[{_DAY.format('created_time')}]",
+        "created_time": _DAY.format("created_time"),
     }
 )
-"""Facets of alert search (docs/alerts.md#facets) and the SQL lists of their values; severities and
+"""Facets of alert search (docs/alerts.md#facets) and the SQL of their values; severities and
 scores without their decimals, times by day. `NAME_full` and `NAME_facet` mean the same."""
+
+_LISTS: Final = frozenset(ALERT_TEXTS)
+"""Facets of which an alert has several values."""
 
 _IN_ORDER: Final = frozenset({"created_time"})
 
@@ -73,30 +77,75 @@ def count_alert_facets(
 
     Raises BadRequestError for a name that is no facet, UnavailableError when it takes longer.
     """
+    return total_and_facets(engine, where, scope, names, reach=reach)[1] if names else {}
+
+
+def total_and_facets(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    names: Sequence[str],
+    *,
+    reach: Reach = EVERYWHERE,
+) -> tuple[int, Counts]:
+    """The exact number of alerts, and `count_alert_facets`.
+
+    All facets with one value an alert are counted in one pass, as sets of grouping: columns of
+    repeated texts are grouped by their dictionaries, and versions are merged once.
+    """
     counts: Counts = {name: [] for name in names}
-    if not counts:
-        return counts
-    asked = list(counts)
+    within = scoped(where, scope)
+    total = 0
+    single = [name for name in counts if facet_name(name) not in _LISTS]
+    lists = [name for name in counts if facet_name(name) in _LISTS]
+    asked = [(single, _singles(single, within))]
+    if lists:
+        asked.append((lists, _listed(lists, within)))
+    for which, selected in asked:
+        found = engine.query(
+            f"SELECT which, shown, counted FROM ({selected}) WHERE which != 0 AND shown != '' "
+            f"ORDER BY which, counted DESC, shown LIMIT {SEGMENT_FACET_VALUES_MAX:d} BY which",
+            within.params,
+            settings={**SETTINGS, "prefer_column_name_to_alias": 1},
+            deadline_s=reach.left_s(),
+        )
+        for number, value, count in found.rows:
+            if number > len(which):
+                total = count
+            else:
+                counts[which[number - 1]].append((value, count))
+    for name in counts:
+        if facet_name(name) in _IN_ORDER:
+            counts[name].sort()
+    return total, counts
+
+
+def _singles(names: Sequence[str], within: Condition) -> str:
+    """Counts by the values of each facet, whose numbers begin with 1, and then of all alerts."""
+    keys = [*(FACETS[facet_name(name)] for name in names), "materialize('1')"]
+    named = ", ".join(f"{key} AS key_{number}" for number, key in enumerate(keys, 1))
+    sets = ", ".join(f"(key_{number})" for number in range(1, len(keys) + 1))
+    # Of the keys only that of the row's own set has a value.
+    values = ", ".join(f"toString(key_{number})" for number in range(1, len(keys) + 1))
+    return (
+        f"SELECT [{values}] AS keys, arrayFirstIndex(key -> key != '', keys) AS which, "
+        "keys[which] AS shown, counted FROM ("
+        f"SELECT {named}, count() AS counted FROM alert FINAL {within.clause} "
+        f"GROUP BY GROUPING SETS ({sets}))"
+    )
+
+
+def _listed(names: Sequence[str], within: Condition) -> str:
+    """Counts by the values of facets that are lists, whose numbers begin with 1."""
     pairs = ", ".join(
         f"arrayMap(v -> ({number}, toString(v)), {FACETS[facet_name(name)]})"
-        for number, name in enumerate(asked)
+        for number, name in enumerate(names, 1)
     )
-    within = scoped(where, scope)
-    found = engine.query(
+    return (
         "SELECT pair.1 AS which, pair.2 AS shown, count() AS counted "
         f"FROM (SELECT arrayJoin(arrayConcat({pairs})) AS pair FROM alert FINAL "
-        f"{within.clause}) WHERE shown != '' GROUP BY which, shown "
-        f"ORDER BY which, counted DESC, shown LIMIT {SEGMENT_FACET_VALUES_MAX:d} BY which",
-        within.params,
-        settings=SETTINGS,
-        deadline_s=reach.left_s(),
+        f"{within.clause}) GROUP BY which, shown"
     )
-    for which, value, count in found.rows:
-        counts[asked[which]].append((value, count))
-    return {
-        name: sorted(values) if facet_name(name) in _IN_ORDER else values
-        for name, values in counts.items()
-    }
 
 
 GROUPINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -152,6 +201,9 @@ class AlertGroups:
     groups: Sequence[AlertGroup]
 
 
+_STATUSES: Final = "[{}]".format(", ".join(f"countIf(status = '{one}')" for one in STATUSES))
+"""Alerts by status, in the order of `STATUSES`; a map of them takes longer to add up."""
+
 _GROUP_SORTS: Final = MappingProxyType(
     {
         "count": "counted",
@@ -191,7 +243,7 @@ def group_alerts(
         "argMax(id, created_time) AS newest_id, count() AS counted, sum(`count`) AS events, "
         "uniqExact(sensor_id) AS hosts, max(alert_severity) AS severity, "
         "min(created_time) AS oldest, max(created_time) AS newest, "
-        f"sumMap(map(status, toUInt64(1))) AS statuses, count() OVER () AS total {selected} "
+        f"{_STATUSES} AS statuses, count() OVER () AS total {selected} "
         f"ORDER BY {_GROUP_SORTS[sorted_by]} {'DESC' if descends else 'ASC'}, {names} "
         f"LIMIT {min(rows, ALERT_GROUP_VALUES_MAX):d} OFFSET {start:d}",
         within.params,
@@ -230,5 +282,7 @@ def _group(columns: Sequence[str], row: Mapping[str, Any]) -> AlertGroup:
         severity_max=row["severity"],
         first_us=row["oldest"],
         newest_us=row["newest"],
-        statuses=row["statuses"],
+        statuses={
+            status: count for status, count in zip(STATUSES, row["statuses"], strict=True) if count
+        },
     )

@@ -90,25 +90,40 @@ def search_alerts(
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `reach` allows.
     """
-    ordering = _ordering(order)
-    if not rows:
-        return Found(count_alerts(engine, where, scope, reach=reach), [])
     # Counting reads no sort columns, and sorting keeps only a page: together they are faster than
     # one query that counts while it sorts.
     counting = submit(count_alerts, engine, where, scope, reach=reach)
     try:
-        within = scoped(where, scope)
-        keys = engine.query(
-            f"SELECT created_time, id FROM alert FINAL {within.clause} "
-            f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
-            within.params,
-            settings=SETTINGS,
-            deadline_s=reach.left_s(),
-        ).rows
+        found = alerts_page(engine, where, scope, order, start=start, rows=rows, reach=reach)
     finally:
         total = counting.result()
+    return Found(total, found)
+
+
+def alerts_page(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    order: Order,
+    *,
+    start: int = 0,
+    rows: int = 10,
+    reach: Reach = EVERYWHERE,
+) -> list[AlertRow]:
+    """The rows of `search_alerts` without counting all."""
+    ordering = _ordering(order)
+    if not rows:
+        return []
+    within = scoped(where, scope)
+    keys = engine.query(
+        f"SELECT created_time, id FROM alert FINAL {within.clause} "
+        f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
+        within.params,
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+    ).rows
     found = {row["id"]: row for row in _at_keys(engine, keys, _SHORT_ROW, scope)}
-    return Found(total, [found[key[1]] for key in keys if key[1] in found])
+    return [found[key[1]] for key in keys if key[1] in found]
 
 
 def count_alerts(
