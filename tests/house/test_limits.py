@@ -3,10 +3,13 @@ that it is one."""
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from vedette.settings.catalogue import catalogue
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "vedette"
@@ -117,6 +120,16 @@ def found() -> set[tuple[str, str]]:
 
 def test_every_limit_stands_in_the_package_of_limits() -> None:
     assert found() - {(module, name) for module, name, _ in EXCEPTIONS} == set()
+
+
+def test_every_limit_is_used() -> None:
+    """By the product, or as the default of a setting: another one is documented and bounds
+    nothing."""
+    texts = [path.read_text() for path in PRODUCT.rglob("*.py")]
+    words = Counter(word for text in texts for word in re.findall(r"\b[A-Z][A-Z0-9_]+\b", text))
+    defined = [name for path in PLACES[0].glob("*.py") for name in limits_in(path.read_text())]
+    assert len(defined) > 500
+    assert [one for one in defined if words[one] < 2 and one.lower() not in catalogue()] == []
 
 
 def test_every_exception_is_needed() -> None:

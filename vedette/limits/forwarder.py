@@ -38,9 +38,6 @@ KAFKA_MESSAGE_BYTES_MAX = 32 << 20
 FORWARD_SEND_S = 60.0
 """Seconds for one file or request, however slowly the other side speaks."""
 
-FORWARD_CONNECT_S = 10.0
-"""Seconds for a connection, and for one read from it."""
-
 FORWARD_HOLD_S = 90.0
 """Seconds for which a server holds a forwarder: more than one file takes. After a server that ran
 it was killed, it goes on so much later."""

@@ -142,9 +142,6 @@ fewer."""
 PREFILTER_CONDITIONS_MAX = 2
 """Lookups of one narrowing that are looked up again for fewer places."""
 
-ESTIMATED_QUERY_CHARS_MAX = 100_000
-"""Longer queries take so long that index analysis does not matter."""
-
 TOP_BY_EVENT_LATER_ROWS_MAX = 50_000
 """Rows later than the last of a page. A search that matches only old segments has more, and falls
 back to `MergedSort`."""
