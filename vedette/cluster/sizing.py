@@ -3,7 +3,7 @@ assumptions. Pure arithmetic; `load_simulation.py` looks at what queues and fail
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from vedette.errors import BadRequestError
 from vedette.limits import ONE_MACHINE_EVENTS_S, PLANNED_OPEN_DAYS, SHARD_OPEN_EVENTS_MAX
@@ -74,12 +74,15 @@ class Plan:
     peak_events_s: float
     stored_bytes: float
     """Of one copy."""
-    is_one_machine: bool
-    """An embedded store does; the numbers below are those of a cluster all the same."""
+    one_machine: Literal["enough", "at its limit", "not enough"]
+    """Whether an embedded store does; the numbers below are those of a cluster all the same."""
     servers: int
     shards: int
     replicas: int
+    replica_bytes: float
+    """Of telemetry."""
     replica_disk_bytes: float
+    """Of the disk that is filled with it to the share that is planned."""
     inserts_a_shard_s: float
     bounded_by: str
     """What decides the number of shards."""
@@ -105,11 +108,19 @@ def plan(fleet: Fleet, costs: Costs = MEASURED, machines: Machines | None = None
             "make commits rarer (--commit-wait), or the machines larger"
         )
     shards = max(1, math.ceil(wanted[bounded_by]))
-    one = peak <= ONE_MACHINE_EVENTS_S / 2 and stored <= machines.replica_disk_bytes / 2
+    share = stored / shards
     return Plan(
-        fleet, events_s, peak, stored, one, servers, shards, fleet.replicas,
-        stored / shards, _inserts_s(fleet, servers), bounded_by,
+        fleet, events_s, peak, stored, _one_machine(machines, peak, stored), servers, shards,
+        fleet.replicas, share, share / machines.disk_share, _inserts_s(fleet, servers), bounded_by,
     )  # fmt: skip
+
+
+def _one_machine(
+    machines: Machines, peak: float, stored: float
+) -> Literal["enough", "at its limit", "not enough"]:
+    """Enough with as much again to spare."""
+    used = max(peak / ONE_MACHINE_EVENTS_S, stored / machines.replica_disk_bytes)
+    return "enough" if used <= 1 / 2 else "at its limit" if used <= 1 else "not enough"
 
 
 def _servers(fleet: Fleet, costs: Costs, machines: Machines, peak: float) -> int:

@@ -70,16 +70,23 @@ def simulate_cluster(
 
 def _rows(found: Plan) -> list[tuple[str, str]]:
     fleet = found.fleet
-    one = "enough" if found.is_one_machine else "not enough"
     return [
         ("endpoints", f"{fleet.endpoints:,}, {fleet.events_a_day:,} events a day each"),
         ("events", f"{found.events_s:,.0f}/s, {found.peak_events_s:,.0f}/s at the peak"),
-        ("kept", f"{fleet.days} days: {found.stored_bytes / 1e12:.2f} TB a copy"),
-        ("one machine", f"{one}: an embedded store on a few cores"),
+        ("kept", f"{fleet.days} days: {_size(found.stored_bytes)} a copy"),
+        ("one machine", f"{found.one_machine}: an embedded store on a few cores"),
         ("servers", f"{found.servers} with 16 cores, one of them to spare"),
         ("shards", f"{found.shards} of {found.replicas} replicas with 16 cores, for "
                    f"{found.bounded_by}"),
-        ("disk", f"{found.replica_disk_bytes / 1e12:.2f} TB a replica, used to 70%"),
+        ("disk", f"{_size(found.replica_disk_bytes)} a replica, filled with "
+                 f"{_size(found.replica_bytes)}"),
         ("inserts", f"{found.inserts_a_shard_s:.0f} a second and shard"),
         ("also", "PostgreSQL with a standby, 3 Keepers, a bucket, a balancer"),
     ]  # fmt: skip
+
+
+def _size(byte_count: float) -> str:
+    """With two digits."""
+    unit, name = (1e12, "TB") if byte_count >= 1e11 else (1e9, "GB")
+    digits = 2 if byte_count < unit else 1 if byte_count < 10 * unit else 0
+    return f"{byte_count / unit:,.{digits}f} {name}"
