@@ -279,10 +279,16 @@ def _quantile(delays: list[tuple[float, int]], share: float) -> float:
 
 def saturation(load: Load, step: float = 1.25) -> tuple[float, Outcome]:
     """The largest load (events a second) that the machines keep up with, within a step, and what
-    the next one came to."""
-    rate = load.events_s
-    while True:
+    the next one came to; 0.0 where they keep up with no load."""
+    rate, outcome = load.events_s, Simulation(load).run()
+    while outcome.is_saturated and rate >= 1:
+        beyond, rate = outcome, rate / step
+        outcome = Simulation(replace(load, events_s=rate)).run()
+        if not outcome.is_saturated:
+            return rate, beyond
+    while not outcome.is_saturated:
+        kept, rate = rate, rate * step
         outcome = Simulation(replace(load, events_s=rate)).run()
         if outcome.is_saturated:
-            return rate / step, outcome
-        rate *= step
+            return kept, outcome
+    return 0.0, outcome

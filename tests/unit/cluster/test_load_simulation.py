@@ -56,6 +56,13 @@ def test_more_load_uses_more_and_more_machines_less() -> None:
     assert few < many
 
 
+def test_machines_keep_up_with_what_is_said_also_where_the_first_load_is_too_much() -> None:
+    load = replace(SMALL, servers=1)
+    most, beyond = saturation(replace(load, events_s=saturation(load)[0] * 4))
+    assert not Simulation(replace(load, events_s=most)).run().is_saturated
+    assert beyond.is_saturated
+
+
 def test_failures_delay_and_lose_nothing() -> None:
     calm, stormy = (Simulation(replace(SMALL, seconds=60, failures=n)).run() for n in (0, 8))
     assert stormy.delay_p99_s > calm.delay_p99_s
