@@ -1,14 +1,19 @@
 """The approved list: only approved addresses may call, while that is switched on."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from tests.support.served import Server, hire, start_server, state_of, wait_for
+from vedette.cli.main import app
+from vedette.clock import SystemClock
 from vedette.model.principal import Role
+from vedette.state.accounts import tokens, users
 from vedette.state.policy import approved_addresses
 
 LIST = "/api/v1/approvedlist"
@@ -30,7 +35,10 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def admin(own_server: Server) -> Iterator[httpx.Client]:
-    with own_server.analyst() as client:
+    with state_of(own_server) as database:
+        new = tokens.NewToken("api", "own", user_id=users.id_of(database, "admin"))
+        secret = tokens.issue(database, new, SystemClock().now_us()).secret
+    with own_server.client(**{"X-Auth-Token": secret}) as client:
         yield client
     with state_of(own_server) as database:
         approved_addresses.enable(database, False)
@@ -99,6 +107,34 @@ def test_locking_oneself_out_warns_and_the_command_line_lets_in_again(
     with state_of(own_server) as database:
         approved_addresses.enable(database, False)
     wait_until_let_in(admin)
+
+
+def test_commands_on_the_machine_call_whatever_the_list_holds(
+    own_server: Server, admin: httpx.Client
+) -> None:
+    outside = {"X-Forwarded-For": "203.0.113.9"}
+    with own_server.analyst() as command:  # its token is that of `server.json`
+        assert command.get("/api/info", headers=outside).status_code == 200
+        assert admin.patch(f"{LIST}/enabled", json={"state": True}).status_code == 204
+        assert admin.get("/api/info").status_code == 403
+        assert command.get("/api/info").status_code == 200
+        assert command.get("/api/info", headers=outside).status_code == 403
+        found = command.get(f"{LIST}/locked_out").json()["locked_out"]
+    assert "programs on this machine" not in {one["name"] for one in found}
+
+
+def test_doctor_does_not_take_a_refusal_for_silence(own_server: Server) -> None:
+    path = own_server.data / "server.json"
+    kept = path.read_text()
+    path.write_text(kept.replace(own_server.token, "0" * 40))
+    try:
+        words = ["doctor", "--data", str(own_server.data), "--json"]
+        found = CliRunner().invoke(app, words)
+    finally:
+        path.write_text(kept)
+    (said,) = [one for one in json.loads(found.stdout)["findings"] if one["check"] == "server"]
+    assert "the server answers 401" in said["text"]
+    assert "SIGKILL" not in said["remedy"]
 
 
 def test_a_header_alone_is_not_believed(server: Server, analyst: httpx.Client) -> None:

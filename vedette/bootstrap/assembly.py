@@ -79,6 +79,7 @@ class Assembly:
     """A server that is ready to serve requests."""
 
     app: FastAPI
+    services: Services
     database: Database
     first_credentials: FirstCredentials | None
     closing: ExitStack
@@ -96,14 +97,15 @@ def assemble(
     with ExitStack() as closing:
         engines = open_engines(settings, clock, closing, accepted_by=accepted_by)
         credentials = start(engines.state, clock.now_us(), settings.token_lifetime_days * _DAY_US)
-        app = _connect(settings, clock, engines, closing, url)
-        return Assembly(app, engines.state, credentials, closing.pop_all())
+        services = _connect(settings, clock, engines, closing, url)
+        app = create_app(services, PAGES)
+        return Assembly(app, services, engines.state, credentials, closing.pop_all())
 
 
 def _connect(
     settings: Settings, clock: Clock, engines: Engines, closing: ExitStack, url: str
-) -> FastAPI:
-    """Write path, timer and application over open engines."""
+) -> Services:
+    """Write path and timer over open engines."""
     database = engines.state
     commits = GroupCommit(database)
     closing.callback(commits.close)
@@ -201,7 +203,7 @@ def _connect(
         closing.callback(timer.close)
     closing.callback(services.binary_reading.stopping.set)
     closing.callback(services.feeds.stopping.set)  # before the timers wait for their jobs
-    return create_app(services, PAGES)
+    return services
 
 
 def _copies(settings: Settings, database: Database, blobs: BlobStore) -> BinaryCopies:

@@ -44,6 +44,8 @@ class LocalTokens:
         self._database = database
         self._name = _token_name(database, data)
         self._lifetime_us = lifetime_us
+        self.api_ids: set[str] = set()
+        """Of all API tokens that were issued here."""
         self._revoke_all(now_us)
         self._issue(now_us)
 
@@ -56,7 +58,9 @@ class LocalTokens:
         self.api = ""
         if admin is not None:
             new = tokens.NewToken("api", self._name, user_id=admin.id, expires_us=expires_us)
-            self.api = tokens.issue(self._database, new, now_us).secret
+            issued = tokens.issue(self._database, new, now_us)
+            self.api = issued.secret
+            self.api_ids.add(issued.id)
         group_id = groups.DEFAULT_GROUP_ID
         new = tokens.NewToken("ingest", self._name, group_id=group_id, expires_us=expires_us)
         self.ingest = tokens.issue(self._database, new, now_us).secret

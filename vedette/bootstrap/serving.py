@@ -157,7 +157,7 @@ def _serve(settings: Settings, clock: Clock, accepted_by: Author | None) -> None
         pair = None if settings.http else certificate(settings, clock.now_us())
         lifetime_us = settings.token_lifetime_days * _DAY_US
         tokens = LocalTokens(assembly.database, clock.now_us(), lifetime_us, settings.data)
-
+        assembly.services.approved_addresses.own_tokens = tokens.api_ids
         access = _local_access(url, pair, tokens)
         if assembly.first_credentials is not None:
             _print_once(assembly.first_credentials, access.url, pair)

@@ -16,7 +16,7 @@ from vedette.clock import Clock, SystemClock
 from vedette.doctor.examine import Examined, examine
 from vedette.doctor.finding import SEVERITIES, Finding, worst
 from vedette.errors import StartError
-from vedette.limits import DOCTOR_REQUEST_S, DOCTOR_VERIFY_S
+from vedette.limits import DOCTOR_ANSWER_CHARS, DOCTOR_REQUEST_S, DOCTOR_VERIFY_S
 from vedette.settings import Settings
 
 _ALARM: Final = {"ok": "ok", "warning": "warning", "error": "ERROR"}
@@ -66,20 +66,27 @@ def _stopped(settings: Settings, clock: Clock, verify: bool) -> list[Finding]:
 
 def _running(running: LocalAccess, settings: Settings, clock: Clock, verify: bool) -> list[Finding]:
     """The answer of the server; of one that does not answer, what its files show."""
+    files_only = Examined(settings, clock, None, None, None, None)
     timeout_s = DOCTOR_VERIFY_S if verify else DOCTOR_REQUEST_S
     params = {"verify": "true"} if verify else {}
     try:
         with api_client(running, timeout_s) as client:
             answer = client.get("/api/v1/doctor", params=params)
-            answer.raise_for_status()
+            if answer.is_error:
+                return [_refusal(answer), *examine(files_only)]
             return [_finding(one) for one in answer.json()["findings"]]
     except (httpx.HTTPError, OSError, ValueError, KeyError) as error:
         silent = Finding(
             "server", "error", f"process {running.pid} does not answer at {running.url}: {error}",
             "look at its log; stop it (SIGTERM, then SIGKILL) and start it again",
         )  # fmt: skip
-        files_only = Examined(settings, clock, None, None, None, None)
         return [silent, *examine(files_only)]
+
+
+def _refusal(answer: httpx.Response) -> Finding:
+    """Of a server that runs and does not examine itself."""
+    text = f"the server answers {answer.status_code}: {answer.text[:DOCTOR_ANSWER_CHARS]}"
+    return Finding("server", "error", text, "do what it says, or look at its log")
 
 
 def _finding(body: dict[str, Any]) -> Finding:

@@ -96,6 +96,9 @@ into a table that has 1,000 to 3,000."""
 DOCTOR_REQUEST_S = 60.0
 """How long `vedette doctor` waits for a server that runs."""
 
+DOCTOR_ANSWER_CHARS = 300
+"""Characters of a refusal of the server that `vedette doctor` shows."""
+
 DOCTOR_VERIFY_S = 4 * 3600.0
 """The same with `--verify`, which reads the whole store: a terabyte at 100 MB/s has 3 hours."""
 

@@ -1,6 +1,6 @@
 """Whom the list of approved addresses would lock out, by where tokens were last used."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
@@ -21,10 +21,10 @@ class ApprovingReach:
 
 
 def approving_reach(
-    database: Database, caller_address: str, without: int, now_us: int
+    database: Database, caller_address: str, without: int, now_us: int, own_tokens: Collection[str]
 ) -> ApprovingReach:
-    """With the list as it is, or but for the entry with the id `without`; 0: none. Raises
-    BadRequestError for an entry that does not exist."""
+    """With the list as it is, or but for the entry with the id `without`; 0: none. `own_tokens`
+    need no approved address. Raises BadRequestError for an entry that does not exist."""
     listed = entries(database)
     if without and without not in {one.id for one in listed}:
         raise BadRequestError(f"without: there is no approved address {without}")
@@ -32,7 +32,9 @@ def approving_reach(
     found = [
         one
         for one in all_tokens(database)
-        if _is_used(one, now_us) and not is_in(one.last_address, networks)
+        if one.id not in own_tokens
+        and _is_used(one, now_us)
+        and not is_in(one.last_address, networks)
     ]
     return ApprovingReach(
         is_in(caller_address, networks), sorted(found, key=lambda one: -one.last_used_us)

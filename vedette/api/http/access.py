@@ -11,7 +11,7 @@ from typing import Final
 from anyio import to_thread
 from fastapi import Request
 
-from vedette.api.http.client_address import client_address
+from vedette.api.http.client_address import client_address, is_of_this_machine
 from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
 from vedette.api.http.credentials import Credential, credential_of, is_sensor, sensor_credential
 from vedette.api.http.pages import pages_of
@@ -80,7 +80,7 @@ async def authorize(request: Request) -> None:
         services.scopes.of_groups, groups, limiter=services.authentications
     )
     if right not in _FROM_ANYWHERE:
-        check_address(request, services)
+        check_address(request, services, principal.token_id)
         _check_rate(services, principal)
 
 
@@ -187,10 +187,13 @@ def _author(request: Request, principal: Principal) -> Author:
     )
 
 
-def check_address(request: Request, services: Services) -> None:
-    """Raises ForbiddenError for an address that is not approved, while approving is on."""
+def check_address(request: Request, services: Services, token_id: str = "") -> None:
+    """Raises ForbiddenError for an address that is not approved, while approving is on. The
+    server's own tokens are good on its machine all the same."""
     address = client_address(request, services.settings.trusted_proxies)
-    if not services.approved_addresses.allow(address):
+    approved = services.approved_addresses
+    is_own = token_id in approved.own_tokens and is_of_this_machine(request, address)
+    if not is_own and not approved.allow(address):
         raise ForbiddenError(
             f"requests from {address or 'this address'} are not approved: an administrator has "
             "to add it to the approved list",

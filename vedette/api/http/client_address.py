@@ -33,6 +33,13 @@ def client_address(request: Request, trusted_proxies: tuple[str, ...]) -> str:
     return found
 
 
+def is_of_this_machine(request: Request, address: str) -> bool:
+    """Whether a caller's address is a loopback one, or that at which this server was called."""
+    called = request.scope.get("server")
+    own = plain_address(str(called[0])) if called else ""
+    return bool(address) and (ip_address(address).is_loopback or address == own)
+
+
 def plain_address(text: str) -> str:
     """An address in its one form, "" for what is none."""
     try:

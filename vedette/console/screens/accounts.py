@@ -114,7 +114,9 @@ async def approving(without: str, request: Request, here: Here) -> Response:
     address = client_address(request, here.settings.trusted_proxies)
 
     def work() -> ApprovingReach:
-        return approving_reach(here.database, address, number, here.clock.now_us())
+        return approving_reach(
+            here.database, address, number, here.clock.now_us(), here.approved_addresses.own_tokens
+        )
 
     reach = await to_thread.run_sync(work)
     return render(request, "fragments/approving.html", reach=reach, address=address)

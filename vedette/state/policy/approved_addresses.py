@@ -102,6 +102,9 @@ class ApprovedAddresses:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = Lock()
+        self.own_tokens: set[str] = set()
+        """Ids of tokens in `server.json`: commands on this machine (backups, doctor) call with them
+        whatever the list holds. `bootstrap/local_access.py` fills it."""
         self._is_on = False
         self._networks: tuple[Network, ...] = ()
 

@@ -91,7 +91,9 @@ def locked_out(request: Request, here: Here) -> Response:
     given = request.query_params.get("without", "")
     number = bounded_number("without", given, least=1, most=ID_MAX) if given else 0
     address = client_address(request, here.settings.trusted_proxies)
-    reach = approving_reach(here.database, address, number, here.clock.now_us())
+    reach = approving_reach(
+        here.database, address, number, here.clock.now_us(), here.approved_addresses.own_tokens
+    )
     return json_answer(
         {
             "caller": {"address": address, "approved": reach.lets_caller_in},
