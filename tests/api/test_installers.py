@@ -19,6 +19,8 @@ from vedette.clock import SystemClock
 from vedette.errors import BadRequestError
 from vedette.respond.installer_texts import linux_script, osx_script, windows_script
 from vedette.respond.package_files import add_installer, remove_installer
+from vedette.state.policy import groups
+from vedette.state.policy.groups import Changes
 from vedette.state.sensors import installers
 from vedette.state.sensors.update_signing import update_public_key
 
@@ -147,17 +149,22 @@ def test_the_linux_installer_installs_below_a_folder_and_goes_again(
 
 @pytest.mark.parametrize(
     "server_url",
-    ["https://x$(touch /tmp/pwned)", "https://x`id`", "https://x:1/a;b", "https://x/'$y'"],
+    [
+        *("https://x$(touch /tmp/pwned)", "https://x`id`", "https://x:1/a;b", "https://x/'$y'"),
+        "https://x.example:65536",
+    ],
 )
 def test_an_address_that_a_shell_could_expand_makes_no_installer(
     server: Server, analyst: httpx.Client, server_url: str
 ) -> None:
     group_id, _ = open_group(server, f"shell {server_url[9:]}")
     path = f"/api/v1/group/{group_id}"
-    analyst.put(path, json={"sensorbackend_server": server_url})
-    known = analyst.get(path).json()[0]["sensorbackend_server"]
-    answer = analyst.get(f"{path}/installer/linux")
-    assert answer.status_code == (400 if known == server_url else 200)
+    refused = analyst.put(path, json={"sensorbackend_server": server_url})
+    assert refused.status_code == 400
+    assert refused.json()["message"].startswith("sensorbackend_server: ")
+    with state_of(server) as database:  # as an older version took it
+        groups.change(database, group_id, Changes(sensorbackend_server=server_url))
+    assert analyst.get(f"{path}/installer/linux").status_code == 400
 
 
 def test_no_value_of_an_installer_is_expanded_by_a_shell() -> None:

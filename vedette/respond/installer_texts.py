@@ -35,12 +35,18 @@ class SensorSettings:
 def checked_url(url: str) -> str:
     """An address that is safe in settings and scripts. Raises BadRequestError for anything but
     `https://host` or `http://host` with an optional port and plain path."""
-    if not _URL.fullmatch(url):
+    if not is_plain_url(url):
         raise BadRequestError(
             "the server's address must be https://host[:port][/path] of letters, digits, dots, "
             "dashes and underscores: set sensorbackend_server of the group"
         )
     return url
+
+
+def is_plain_url(url: str) -> bool:
+    """Whether it is such an address, with a port that there is."""
+    found = _URL.fullmatch(url)
+    return found is not None and int((found[2] or ":0")[1:]) <= _LAST_PORT
 
 
 def _checked_name(name: str) -> str:
@@ -95,6 +101,8 @@ def osx_script(package: str, host: str) -> str:
 _URL: Final = re.compile(
     r"https?://([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?(/[A-Za-z0-9._/-]{0,200})?"
 )
+_LAST_PORT: Final = (1 << 16) - 1
+
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._\[\]:-]{1,300}")
 
 _OSQUERY_FLAGS: Final = """\

@@ -24,13 +24,13 @@ from vedette.limits import (
 from vedette.model.group import BINARY_ORDERS, EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.group_filters import LIST_OF_EVENT, WITHOUT_EFFECT, is_excluded_path
 from vedette.model.principal import ROLE_NAMES, Role
+from vedette.respond.installer_texts import is_plain_url
 from vedette.state.policy.groups import Changes, Group
 
 NUMBER_MAX: Final = (1 << 53) - 1
 ID_MAX: Final = (1 << 31) - 1
 
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_URL: Final = re.compile(r"https://[^\s/@?#]+(/[^\s?#]*)?")
 _READ_ONLY: Final = frozenset(("id", "number_of_hosts", "datasharing", "warnings", "was"))
 _OWN: Final = ("name", "site_id", "sensorbackend_server", "suppress_children")
 """Members that are not options."""
@@ -122,10 +122,10 @@ def file_name(value: Any) -> str:
 
 
 def _url(value: Any) -> str:
-    text = as_text(value)
-    if text and not _URL.fullmatch(text):
-        raise ValueError("must be an address like https://host:port")
-    return text.rstrip("/")
+    text = as_text(value).rstrip("/")
+    if text and not (text.startswith("https://") and is_plain_url(text)):
+        raise ValueError("must be an address like https://host:port, without other characters")
+    return text
 
 
 def _one_of(*allowed: str) -> Callable[[Any], str]:
