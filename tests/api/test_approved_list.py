@@ -40,11 +40,10 @@ def admin(own_server: Server) -> Iterator[httpx.Client]:
         secret = tokens.issue(database, new, SystemClock().now_us()).secret
     with own_server.client(**{"X-Auth-Token": secret}) as client:
         yield client
-    with state_of(own_server) as database:
-        approved_addresses.enable(database, False)
-        for entry in approved_addresses.entries(database):
-            approved_addresses.remove(database, entry.id)
-    with own_server.analyst() as client:
+        with state_of(own_server) as database:
+            approved_addresses.enable(database, False)
+            for entry in approved_addresses.entries(database):
+                approved_addresses.remove(database, entry.id)
         wait_until_let_in(client)
 
 
