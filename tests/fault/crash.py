@@ -11,10 +11,10 @@ from tests.support.served import launch
 
 
 @contextmanager
-def launched(data: Path, *flags: str, descriptors: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+def launched(data: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     """`vedette serve`, killed at the end of the block if it has not ended by then. For tests of the
     program's own start and end."""
-    process = launch(data, *flags, descriptors=descriptors)
+    process = launch(data, *flags)
     try:
         yield process
     finally:
@@ -23,9 +23,10 @@ def launched(data: Path, *flags: str, descriptors: int = 0) -> Iterator[subproce
 
 
 @contextmanager
-def forked(data: Path, *flags: str) -> Iterator[Forked]:
-    """The same in half the time, from a process that has imported the program."""
-    process = served.forked(data, *flags)
+def forked(data: Path, *flags: str, descriptors: int = 0) -> Iterator[Forked]:
+    """The same in half the time, from a process that has imported the program. `descriptors` as in
+    `served.forked`."""
+    process = served.forked(data, *flags, descriptors=descriptors)
     try:
         yield process
     finally:

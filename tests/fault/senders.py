@@ -92,9 +92,10 @@ def lasting_token(server: Server) -> str:
 
 
 @contextmanager
-def sending(senders: list[Sender], server: Server) -> Iterator[None]:
+def sending(senders: list[Sender], server: Server, pause_s: float = 0.0) -> Iterator[None]:
     """All senders at work, each in its thread, until the block ends or the server does. The
-    block begins once each has been answered."""
+    block begins once each has been answered. Without a pause after each batch they take all of
+    the machine that they get."""
     answered = threading.Barrier(len(senders) + 1)
 
     def work(sender: Sender, stop: threading.Event) -> None:
@@ -105,6 +106,7 @@ def sending(senders: list[Sender], server: Server) -> Iterator[None]:
             while not stop.is_set():
                 try:
                     sender.deliver(client)
+                    stop.wait(pause_s)
                 except httpx.HTTPError:
                     stop.wait(PAUSE_S)
 

@@ -5,27 +5,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from tests.fault.crash import forked
 from tests.fault.rounds import is_long
+from tests.support.commands import done
 from tests.support.served import Server, listening, wait_for
 from tests.support.sysmon import Host
 
 COUNT = 300
-
-
-def vedette(*words: str | Path) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "vedette", *map(str, words)]
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def done(*words: str | Path) -> str:
-    process = vedette(*words)
-    said, complained = process.communicate(timeout=300)
-    assert process.returncode == 0, complained
-    return said
 
 
 def stored(server: Server) -> int:
@@ -48,7 +38,8 @@ def test_a_server_killed_while_it_is_backed_up_loses_nothing(
         with server.sender() as sender:
             records = [host.created(child, parent) for child in children]
             assert sender.post("/api/v1/ingest", json=records).json()["rejected"] == 0
-        running = vedette("backup", "create", place, "--data", data)
+        command = [sys.executable, "-m", "vedette", "backup", "create", place, "--data", data]
+        running = subprocess.Popen(command, text=True, stdout=PIPE, stderr=PIPE)
         begun = lambda: any((data / "snapshots").glob("*"))  # noqa: E731
         assert wait_for(begun, True, 60, pause_max_s=0.05)
         time.sleep(after_s)

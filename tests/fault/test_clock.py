@@ -10,6 +10,7 @@ import pytest
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token
 from tests.support.commands import done
 from tests.support.forked import Forked
+from tests.support.prepared_data import prepare
 from tests.support.served import STOP_S, Server, listening, wait_for
 from tests.support.set_clock import serve_with_set_clock
 
@@ -18,6 +19,7 @@ DAY_S = 86_400
 
 @contextmanager
 def running(data: Path, offset: Path) -> Iterator[Server]:
+    prepare(data, ())
     words = (str(data), str(offset))
     process = Forked(words, {}, data / "server.log", serve_with_set_clock)
     try:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, listening, wait_for
 from tests.support.sysmon import story
@@ -24,7 +24,7 @@ FLOOD = 400
 
 @contextmanager
 def few_descriptors(data: Path) -> Iterator[tuple[Server, int]]:
-    with launched(data, descriptors=DESCRIPTORS) as process:
+    with forked(data, descriptors=DESCRIPTORS) as process:
         yield listening(data, process), process.pid
         assert process.poll() is None
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.support.served import Server, listening
 from vedette.bootstrap.opening import ANSWER
 from vedette.limits import HANDSHAKE_DEADLINE_S
@@ -25,7 +25,7 @@ PIECE_BYTES = 7
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = tmp_path_factory.mktemp("handshakes")
-    with launched(data, descriptors=DESCRIPTORS) as process:
+    with forked(data, descriptors=DESCRIPTORS) as process:
         yield listening(data, process)
         assert process.poll() is None
     assert "Traceback" not in (data / "server.log").read_text()

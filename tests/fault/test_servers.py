@@ -26,7 +26,7 @@ SERVERS = 2
 SERVERS_LONG = 3
 ROUNDS = 2
 LONG = 200
-PAUSE_S = 0.1 if is_long() else 0.3
+PAUSE_S = 0.1 if is_long() else 0.8
 """After each batch of a sender. In the short form most of the processor was for senders."""
 PATIENCE_S = 90.0
 QUIET_S = 3.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fault.callers import CALLERS, Caller
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.hostile.prober import probing
 from tests.fault.rounds import is_long
 from tests.support.served import listening, wait_for
@@ -64,7 +64,7 @@ def frozen(disk: Path) -> Iterator[None]:
 def test_health_is_answered_at_once_while_the_disk_hangs(disk: Path) -> None:
     data = disk / "data"
     data.mkdir()
-    with launched(data) as process:
+    with forked(data) as process:
         server = listening(data, process)
         tale = story("slow-disk.example")
         with server.sender() as sender:

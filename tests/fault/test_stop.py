@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked, launched
 from tests.fault.senders import Sender, check_stored_once, stored_paths
 from tests.support.served import STOP_S, Server, listening, wait_for
 
@@ -41,7 +41,7 @@ def test_requests_in_flight_are_stored_and_answered_before_the_server_stops(
     assert [sender.batch for sender in senders] == [1] * REQUESTS
     assert not (tmp_path / "server.json").exists()
     assert '"stopped"' in (tmp_path / "server.log").read_text().splitlines()[-1]
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         check_stored_once(senders, listening(tmp_path, process))
 
 
@@ -76,7 +76,7 @@ def test_a_stopped_server_lets_go_of_idle_connections(tmp_path: Path) -> None:
 
 def test_a_second_server_on_the_same_data_is_refused_and_harms_nothing(tmp_path: Path) -> None:
     sender = Sender("alone.example", numbered=True)
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         deliver(server, sender)
         second = subprocess.run(

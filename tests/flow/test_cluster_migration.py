@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from tests.api.test_sigma_rules import SIGMA, alerted, rule
 from tests.support.clickhouse_front import PASSWORD, USER, Front, clickhouse_front
+from tests.support.commands import vedette
 from tests.support.postgres_server import Postgres, postgres_server
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
@@ -85,9 +86,24 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
 
 @pytest.fixture
 def data(stopped: tuple[Path, dict[str, Any]], front: Front, tmp_path: Path) -> Path:
-    """A copy of it, with settings that name an empty cluster."""
-    copied = tmp_path / "data"
-    shutil.copytree(stopped[0], copied, symlinks=True)
+    return copy_for(front, stopped[0], tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def migrated(
+    stopped: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Front]]:
+    """A copy of it that was moved whole, and the cluster that has it now."""
+    folder = tmp_path_factory.mktemp("migrated")
+    with clickhouse_front(folder / "front", "--shards", "2") as started:
+        copied = copy_for(started, stopped[0], folder / "data")
+        run(copied, "migrate")
+        yield copied, started
+
+
+def copy_for(front: Front, stopped: Path, copied: Path) -> Path:
+    """A copy of the data, with settings that name an empty cluster."""
+    shutil.copytree(stopped, copied, symlinks=True)
     (copied / "vedette.toml").write_text(settings_of(front))
     return copied
 
@@ -98,13 +114,9 @@ def settings_of(front: Front) -> str:
 
 def run(data: Path, *words: str, exit_code: int = 0) -> str:
     """In a process of its own: it opens the embedded store, and this process may have another."""
-    command = [sys.executable, "-m", "vedette", "cluster", *words, "--data", str(data)]
-    told = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
-        check=False,
-    )  # fmt: skip
-    assert told.returncode == exit_code, told.stdout
-    return told.stdout
+    told = vedette("cluster", *words, "--data", data)
+    assert told.returncode == exit_code, told.stdout + told.stderr
+    return told.stdout + told.stderr
 
 
 def checked(data: Path) -> tuple[int, str]:
@@ -127,10 +139,7 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
     process.kill()
     process.wait()
     assert (data / "migration.json").exists()
-    refused = subprocess.run(
-        [sys.executable, "-m", "vedette", "serve", "--data", str(data), *FREE_PORT],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    refused = vedette("serve", "--data", data, *FREE_PORT)
     assert refused.returncode == 2
     assert "`vedette cluster migrate`" in refused.stderr, refused.stderr
     code, text = checked(data)
@@ -159,8 +168,8 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
         assert (set(places.values()), split) == ({1, 2}, [])
 
 
-def test_rows_of_another_server_in_its_place_are_left_alone(data: Path, front: Front) -> None:
-    run(data, "migrate")
+def test_rows_of_another_server_in_its_place_are_left_alone(migrated: tuple[Path, Front]) -> None:
+    data, front = migrated
     rows = "SELECT count() FROM vedette.process_local"
     before = front.ask(rows)
     write(
@@ -174,20 +183,23 @@ def test_rows_of_another_server_in_its_place_are_left_alone(data: Path, front: F
 
 
 @pytest.mark.parametrize(
-    "insert",
+    ("table", "row"),
     [
-        "INSERT INTO vedette.threat_report (feed_id, report_id, version) VALUES (9, 'theirs', 1)",
-        "INSERT INTO vedette.segment_local (of_shard, sensor_id, partition_ms) VALUES (2, 1, 7000)",
+        ("threat_report", "(feed_id, report_id, version) VALUES (9, 'theirs', 1)"),
+        ("segment_local", "(of_shard, sensor_id, partition_ms) VALUES (2, 1, 7000)"),
     ],
     ids=["of a small table", "of a partition"],
 )
 def test_a_cluster_that_holds_something_else_is_refused_before_anything_is_sent(
-    data: Path, front: Front, insert: str
+    migrated: tuple[Path, Front], table: str, row: str
 ) -> None:
-    run(data, "migrate")
-    write(front, *(f"TRUNCATE TABLE vedette.{one}" for one in ("process_local", "alert_local")))
-    write(front, insert)
-    assert "rows that this store has not: was a server started" in run(data, "migrate", exit_code=2)
+    data, front = migrated
+    gone = ("process_local", "alert_local", "threat_report")
+    write(front, *(f"TRUNCATE TABLE vedette.{one}" for one in gone))
+    write(front, f"INSERT INTO vedette.{table} {row}")
+    told = run(data, "migrate", exit_code=2)
+    assert "rows that this store has not: was a server started" in told
+    assert table.removesuffix("_local") in told
     assert front.ask("SELECT count() FROM vedette.process_local") == [[0]]
 
 

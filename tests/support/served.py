@@ -3,20 +3,22 @@ HTTPS only."""
 
 import json
 import os
+import resource
 import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.forked import Forked
+from tests.support.forked import Forked, run_program
 from tests.support.prepared_data import prepare
 from vedette.blobs.local_directory import LocalDirectory
 from vedette.clock import SystemClock
@@ -106,20 +108,22 @@ serving = contextmanager(start_server)
 """The same for a block."""
 
 
-def forked(data: Path, *flags: str) -> Forked:
-    """The same as `launch`, in half of the time."""
+def forked(data: Path, *flags: str, descriptors: int = 0) -> Forked:
+    """The same as `launch`, in half of the time. `descriptors` is its limit of file descriptors; 0:
+    that of the tests."""
     words = ["serve", "--data", str(data), "--port", "0", *flags]
-    return Forked(words, _environment(), data / "server.log")
+    program = partial(_limited, descriptors) if descriptors else None
+    return Forked(words, _environment(), data / "server.log", program)
 
 
-def launch(data: Path, *flags: str, descriptors: int = 0) -> subprocess.Popen[bytes]:
-    """Starts `vedette serve` on a data directory; its output goes to `server.log` there.
+def _limited(descriptors: int, words: list[str], environment: Mapping[str, str]) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    run_program(words, environment)
 
-    `descriptors` is its limit of file descriptors; 0: that of the tests.
-    """
+
+def launch(data: Path, *flags: str) -> subprocess.Popen[bytes]:
+    """Starts `vedette serve` on a data directory; its output goes to `server.log` there."""
     command = [sys.executable, "-m", "vedette", "serve", "--data", str(data), "--port", "0"]
-    if descriptors:
-        command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$0" "$@"', *command]
     with (data / "server.log").open("ab") as output:
         return subprocess.Popen(
             [*command, *flags], stdout=output, stderr=subprocess.STDOUT, env=_environment()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault.crash import launched
+from tests.fault.crash import forked
 from tests.fault.hostile.play import play
 from tests.fault.hostile.prober import probing
 from tests.fault.hostile.target import Target
@@ -15,9 +15,12 @@ from tests.support.sensor import secret_of
 from tests.support.served import Server, hire, listening, open_group, wait_for
 from vedette.model.principal import Role
 
-ATTACK_S = 10.0
+ATTACK_S = 5.0
 ATTACK_LONG_S = 40.0
 """With VEDETTE_TEST_ROUNDS; what the attackers send is drawn anew in each run."""
+
+PAUSE_S = 0.3
+"""After each batch of an honest sender."""
 
 ANSWERED = {"body", "enrolment", "head", "import", "name", "query"}
 """Attacks that always get an answer; the others may be held without one until the end."""
@@ -50,13 +53,13 @@ def test_the_server_answers_and_loses_nothing_under_the_whole_corpus(
     seed = seeded().randrange(1_000_000)
     folder = tmp_path_factory.mktemp("attackers")
     senders = [Sender(f"honest-{n}.example", numbered=n % 2 == 0) for n in range(2)]
-    with launched(tmp_path) as process:
+    with forked(tmp_path) as process:
         server = listening(tmp_path, process)
         target = attacked(server)
         honest = replace(server, ingest_token=lasting_token(server))
         with (
             probing(server.url, server.certificate, process.pid) as probes,
-            sending(senders, honest),
+            sending(senders, honest, PAUSE_S),
         ):
             seen = play(target, folder, ATTACK_LONG_S if is_long() else ATTACK_S, seed)
         print(probes.text())
