@@ -9,12 +9,32 @@ import pytest
 
 from tests.support.linux_sensor import file_system
 from tests.support.served import Server, start_server
+from tests.support.server_cluster import ServerCluster, server_cluster
+
+ONE_SERVER = pytest.mark.xdist_group("flows of one server")
+"""For modules whose tests use `server`: one worker runs them all, with one."""
 
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One for all tests of this folder; it ends with the last of them."""
     yield from start_server(tmp_path_factory.mktemp("server"))
+
+
+TWO_SERVERS = pytest.mark.xdist_group("flows of two servers")
+"""The same for `two_servers`."""
+LEASE_S = 20
+"""Longer than a test takes to see what is told while a server is paused."""
+
+
+@pytest.fixture(scope="package")
+def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerCluster]:
+    """On one PostgreSQL and one ClickHouse, without telemetry at first. A test that ends a server
+    starts it again."""
+    folder = tmp_path_factory.mktemp("servers")
+    with server_cluster(folder, 2, f"server_lease_s={LEASE_S}") as cluster:
+        cluster.start()
+        yield cluster
 
 
 @pytest.fixture

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support import commands
 from tests.support.pe_file import pe_file
 from tests.support.sensor import enrol, event, secret_of
 from tests.support.served import Server, hire, open_group, wait_for
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
+
+pytestmark = ONE_SERVER
 
 WAIT_S = 90
 

@@ -11,10 +11,11 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.served import Server, hire, start_server
 from vedette.state.accounts import license as licenses
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
+
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 
 def test_an_action_of_a_watchlist_is_added_found_changed_and_deleted(cb: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.program_files import SYSTEM_PROGRAM
 from tests.support.sensor import enrol, event, sending_secret
 from tests.support.served import Server
@@ -13,7 +14,7 @@ from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 AMSI = "AB" * 16
 

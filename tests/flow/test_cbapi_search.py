@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.served import Server
 from tests.support.sysmon import Story, story
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 MANY = 1_100
 

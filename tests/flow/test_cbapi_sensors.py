@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.sensor import PlayedSensor, enrol, secret_of
 from tests.support.served import Server
 from tests.support.threads import at_work
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 TIMEOUT_S = 30
 CHECKIN_S = 0.2

@@ -7,11 +7,12 @@ from urllib.parse import parse_qsl, quote
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.served import Server, wait_for
 from tests.support.sysmon import Story, story
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 PATIENCE_S = 40.0
 

@@ -16,13 +16,14 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.sensor import PlayedSensor, enrol, event, sending_secret
 from tests.support.served import Server, wait_for
 from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
 
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
 FULL = "workstation5.theshire.local"
 SHOWN = ["WORKSTATION5", "workstation5", FULL]

@@ -53,6 +53,27 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Iterator[
     shutil.rmtree(dist)
 
 
+@pytest.fixture(scope="module")
+def installed(unpacked: Path) -> Path:
+    """The same files as `postinst` leaves them: compiled. Else each process that starts compiles
+    all of its modules, for nobody."""
+    python = unpacked / "opt/vedette/bin/python3"
+    words = [python, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+    subprocess.run([*words, unpacked / "opt/vedette/lib"], check=False, capture_output=True)
+    assert list((unpacked / package.SITE / "vedette").rglob("*.pyc"))
+    return unpacked
+
+
+FEW = ["xxhash", "typer"]
+"""Libraries of a package that is built and installed quickly."""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """A package of few libraries."""
+    return package.debian_package(tmp_path_factory.mktemp("small"), "gzip", FEW, wheel)
+
+
 def plain(name: str) -> str:
     return re.sub("[-_.]+", "-", name).lower()
 
@@ -74,9 +95,9 @@ def test_it_holds_every_library_and_nothing_of_the_machine_that_built_it(unpacke
 @needs_dpkg
 @needs_root
 def test_it_runs_as_its_own_user_on_a_file_system_that_it_cannot_write(
-    unpacked: Path, tmp_path: Path
+    installed: Path, tmp_path: Path
 ) -> None:
-    ran = in_a_machine_of_its_own(unpacked, tmp_path)
+    ran = in_a_machine_of_its_own(installed, tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     for line in ("uid 990", "cannot write /opt", "it answers", "it ended in order"):
         assert line in ran.stdout, ran.stdout + ran.stderr
@@ -162,10 +183,9 @@ dpkg --audit
 
 @needs_dpkg
 @needs_root
-def test_it_is_installed_upgraded_removed_and_purged_by_dpkg(wheel: Path, tmp_path: Path) -> None:
+def test_it_is_installed_upgraded_removed_and_purged_by_dpkg(small: Path, tmp_path: Path) -> None:
     """In a copy of this machine's root whose changes are lost. With few libraries, which is quick;
     the test before this one runs it with all."""
-    built = package.debian_package(tmp_path, "gzip", ["xxhash", "typer"], wheel)
     setup = f"""
 set -e
 mount -t tmpfs -o size=512m none {tmp_path}
@@ -177,7 +197,7 @@ mount --rbind /dev {tmp_path}/root/dev
 cat >{tmp_path}/root/package.deb
 exec chroot {tmp_path}/root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /bin/sh -c "$0"
 """
-    with built.open("rb") as package_file:
+    with small.open("rb") as package_file:
         ran = subprocess.run(
             ["unshare", "--mount", "--pid", "--net", "--fork", "sh", "-c", setup, INSTALL],
             stdin=package_file,
@@ -203,22 +223,20 @@ exec chroot {tmp_path}/root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /
 
 @needs_dpkg
 def test_it_is_the_same_to_the_byte_whoever_builds_it_and_when(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = []
-    for name, mask in (("one", 0o022), ("two", 0o077)):
-        (tmp_path / name).mkdir()
-        monkeypatch.setenv("TMPDIR", str(tmp_path / name))
-        before = os.umask(mask)
-        try:
-            built.append(package.debian_package(tmp_path / name, "gzip", ["xxhash", "typer"]))
-        finally:
-            os.umask(before)
-        time.sleep(1.1)  # times in archives are whole seconds
-    assert built[0].read_bytes() == built[1].read_bytes()
-    listed = subprocess.run(
-        ["dpkg-deb", "-c", str(built[0])], capture_output=True, text=True, check=True
-    )
+    """And with a wheel of his own."""
+    (tmp_path / "two").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "two"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    time.sleep(1.1)  # times in archives are whole seconds
+    before = os.umask(0o077)
+    try:
+        again = package.debian_package(tmp_path / "two", "gzip", FEW)
+    finally:
+        os.umask(before)
+    assert again.read_bytes() == small.read_bytes()
+    listed = subprocess.run(["dpkg-deb", "-c", again], capture_output=True, text=True, check=True)
     assert all(" root/root " in line for line in listed.stdout.splitlines())
 
 
@@ -259,10 +277,10 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
 @needs_dpkg
 @needs_root
 @pytest.mark.skipif(not Path("/lib/systemd/systemd").exists(), reason="needs systemd")
-def test_the_unit_runs_unchanged_under_systemd(unpacked: Path, tmp_path: Path) -> None:
+def test_the_unit_runs_unchanged_under_systemd(installed: Path, tmp_path: Path) -> None:
     """With its own devices, its capability alone and nothing to write but its data; the event loop
     has its priority there, too."""
-    status, told = unit_started(unpacked, tmp_path)
+    status, told = unit_started(installed, tmp_path)
     if status == NO_OVERLAY:
         pytest.skip(f"this kernel lays no file system over another: {told}")
     assert status == 7, told

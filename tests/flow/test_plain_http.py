@@ -7,7 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.served import Server
+
+pytestmark = ONE_SERVER
 
 
 def exchanged(server: Server, sent: bytes) -> bytes:

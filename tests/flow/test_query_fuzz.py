@@ -4,15 +4,18 @@ import itertools
 import os
 
 from bench.fuzz_queries import queries
+from tests.flow.conftest import ONE_SERVER
 from tests.property.empties import empty_queries
 from tests.support.forms import in_form
 from tests.support.served import Server
 from tests.support.sysmon import story
 
+pytestmark = ONE_SERVER
+
 SEED = int(os.environ.get("VEDETTE_SEED", "1307"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""
 
-ASKED = in_form(40, 1_000)
+ASKED = in_form(20, 1_000)
 """Queries of each kind."""
 
 SHOWN = {"rows": "50", "facet": "true", "facet.field": ["process_name", "username_full", "start"]}

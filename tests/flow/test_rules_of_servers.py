@@ -1,31 +1,28 @@
 """A rule that one of two servers is told is in force when both judge by it."""
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.flow.conftest import LEASE_S, TWO_SERVERS
 from tests.flow.test_servers import administrator, running
 from tests.support.served import wait_for
-from tests.support.server_cluster import ServerCluster, server_cluster
+from tests.support.server_cluster import ServerCluster
 from vedette.limits import SERVER_GRACE_S
 from vedette.state.policy import rules
 from vedette.state.servers import server_list
 
+pytestmark = TWO_SERVERS
+
 SIGMA = "/api/v1/sigma"
-LEASE_S = 20
-"""Longer than a test takes to see what is told while a server is paused."""
 PATIENCE_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerCluster]:
-    settings = f"server_lease_s={LEASE_S}"
-    with server_cluster(tmp_path_factory.mktemp("servers"), 2, settings) as cluster:
-        cluster.start()
-        assert wait_for(cluster.is_shared_out, True, PATIENCE_S)
-        yield cluster
+def cluster(two_servers: ServerCluster) -> ServerCluster:
+    assert wait_for(two_servers.is_shared_out, True, PATIENCE_S)
+    return two_servers
 
 
 def rule(number: int) -> tuple[str, dict[str, Any]]:

@@ -8,10 +8,13 @@ import httpx
 import pytest
 
 from tests.flow import laurel
+from tests.flow.conftest import ONE_SERVER
 from tests.support.rsyslog import NEEDED as RSYSLOG_NEEDED
 from tests.support.rsyslog import rsyslog
 from tests.support.served import Server, wait_for
 from tests.support.sysmon import story
+
+pytestmark = ONE_SERVER
 
 
 def total(client: httpx.Client, query: str) -> int:

@@ -6,8 +6,11 @@ import time
 from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
+from tests.flow.conftest import ONE_SERVER
 from tests.support.served import Server
 from vedette.limits import CONNECTION_CHECK_S
+
+pytestmark = ONE_SERVER
 
 PATIENCE_S = 120.0
 """Four times the deadlines, since the machine may have much else to do."""

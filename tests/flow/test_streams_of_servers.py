@@ -12,12 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.flow.conftest import TWO_SERVERS
 from tests.flow.test_alert_export import ALERTS, days_ago, detections, ids, run
 from tests.flow.test_servers import administrator
 from tests.support.cloud import ORG
 from tests.support.dropping_proxy import dropping_proxy
 from tests.support.served import Server, wait_for
-from tests.support.server_cluster import ServerCluster, server_cluster
+from tests.support.server_cluster import ServerCluster
 from tests.support.sysmon import story
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import DrivenClock, SystemClock
@@ -25,6 +26,8 @@ from vedette.limits import ALERT_EXPORT_LAG_S
 from vedette.state.accounts import tokens, users
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
+
+pytestmark = TWO_SERVERS
 
 PATIENCE_S = 60.0
 HOSTS = 5
@@ -34,19 +37,17 @@ SETTLING_US = (ALERT_EXPORT_LAG_S - 12) * 1_000_000
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerCluster]:
-    folder = tmp_path_factory.mktemp("servers")
-    with server_cluster(folder, 2, "server_lease_s=20") as cluster:
-        one, _ = cluster.start()
-        with one.sender() as sender:
-            for n in range(HOSTS):
-                records = story(f"read-{n}.example").records
+def cluster(two_servers: ServerCluster) -> ServerCluster:
+    one, _ = servers(two_servers)
+    with one.sender() as sender:
+        for n in range(HOSTS):
+            records = story(f"read-{n}.example").records
 
-                def taken(records: list[dict[str, Any]] = records) -> bool:
-                    return sender.post("/api/v1/ingest", json=records).is_success
+            def taken(records: list[dict[str, Any]] = records) -> bool:
+                return sender.post("/api/v1/ingest", json=records).is_success
 
-                assert wait_for(taken, True, PATIENCE_S)
-        yield cluster
+            assert wait_for(taken, True, PATIENCE_S)
+    return two_servers
 
 
 @pytest.fixture
