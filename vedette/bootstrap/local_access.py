@@ -52,12 +52,11 @@ class LocalTokens:
     def _issue(self, now_us: int) -> None:
         self._issued_us = now_us
         expires_us = now_us + self._lifetime_us if self._lifetime_us else 0
-        admin = next(
-            (u for u in users.all_users(self._database) if u.is_global_admin and u.is_enabled), None
-        )
+        admins = self._admins()
+        self._admin_id = admins[0] if admins else 0
         self.api = ""
-        if admin is not None:
-            new = tokens.NewToken("api", self._name, user_id=admin.id, expires_us=expires_us)
+        if self._admin_id:
+            new = tokens.NewToken("api", self._name, user_id=self._admin_id, expires_us=expires_us)
             issued = tokens.issue(self._database, new, now_us)
             self.api = issued.secret
             self.api_ids.add(issued.id)
@@ -66,12 +65,19 @@ class LocalTokens:
         self.ingest = tokens.issue(self._database, new, now_us).secret
 
     def renew(self, now_us: int) -> bool:
-        """Issues new tokens when half the lifetime is over; True when it did. Those before stay
-        good until they expire, for programs that run."""
-        if not self._lifetime_us or now_us - self._issued_us < self._lifetime_us // 2:
+        """Issues new tokens when half the lifetime is over, or when who has the one for the API is
+        no administrator any more; True when it did. Those before stay good until they expire, for
+        programs that run."""
+        is_old = self._lifetime_us and now_us - self._issued_us >= self._lifetime_us // 2
+        admins = self._admins()
+        if not is_old and (self._admin_id in admins or not admins):
             return False
         self._issue(now_us)
         return True
+
+    def _admins(self) -> list[int]:
+        everybody = users.all_users(self._database)
+        return [one.id for one in everybody if one.is_global_admin and one.is_enabled]
 
     def close(self, now_us: int) -> None:
         self._revoke_all(now_us)

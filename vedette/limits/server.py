@@ -61,8 +61,9 @@ a third of a core, and of what it reads and writes."""
 JOB_REST_MAX_S = 3.0
 """Seconds that a background job rests at most, whatever its run took: alerts wait for such jobs."""
 
-LOCAL_TOKENS_RENEWED_S = 600
-"""How often the age of the tokens in `server.json` is looked at; the shortest lifetime is a day."""
+LOCAL_TOKENS_RENEWED_S = 60
+"""How often the tokens in `server.json` are looked at: as long may commands on the machine be
+refused after the administrator whose they are is disabled."""
 DOCTOR_DISK_LOW_BYTES = 20_000_000_000
 """Free bytes below which `vedette doctor` warns: a day of a thousand hosts has about as much."""
 

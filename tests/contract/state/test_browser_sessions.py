@@ -1,12 +1,20 @@
 """When sessions of browsers end by themselves."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from tests.support.served import wait_for
 from vedette import limits
 from vedette.clock import DrivenClock
+from vedette.errors import UnauthorizedError
 from vedette.state.accounts import sign_in, tokens, users
+from vedette.state.accounts.sign_in import Attempt
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
+from vedette.state.db.sealing import Sealing
 
 NOW_US = 1_800_000_000_000_000
+SEALING = Sealing(b"k" * 32)
 
 
 def begun(database: Database, clock: DrivenClock, username: str = "ann") -> str:
@@ -77,3 +85,25 @@ def test_sessions_of_a_disabled_user_stay_ended_when_they_are_enabled(database: 
         users.change(database, "ann", users.Changes(is_enabled=is_enabled))
         cache.clear_cache()
         assert cache.authenticate(secret) is None
+
+
+def test_no_session_begins_with_a_password_that_was_just_replaced(database: Database) -> None:
+    """Whoever signs in all the time with an old password has one attempt under way when it is
+    replaced."""
+    users.add(database, users.NewUser("ann", password="the password of ann"), NOW_US)
+    attempt = Attempt("ann", "the password of ann", "", "192.0.2.1")
+    begun: list[tokens.Issued] = []
+
+    def keep_signing_in() -> None:
+        with suppress(UnauthorizedError):
+            while True:
+                begun.append(sign_in.sign_in(database, SEALING, attempt, "thief", NOW_US))
+
+    with ThreadPoolExecutor(3) as pool:
+        signing_in = [pool.submit(keep_signing_in) for _ in range(3)]
+        assert wait_for(lambda: len(begun) > 3, True)
+        users.change(database, "ann", users.Changes(password="another long password"))
+        for one in signing_in:
+            one.result()
+    cache = Tokens(database, DrivenClock(NOW_US))
+    assert [one.id for one in begun if cache.authenticate(one.secret)] == []

@@ -8,7 +8,7 @@ import pytest
 from tests.support.started_state import open_started_state
 from vedette.bootstrap.local_access import LocalTokens
 from vedette.clock import DrivenClock
-from vedette.state.accounts import tokens
+from vedette.state.accounts import tokens, users
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 
@@ -57,3 +57,20 @@ def test_those_without_an_end_are_never_renewed(database: Database, tmp_path: Pa
     before = local.api
     assert local.renew(NOW_US + 1_000 * DAY_US) is False
     assert local.api == before
+
+
+@pytest.mark.parametrize(
+    "change", [users.Changes(is_enabled=False), users.Changes(is_global_admin=False)]
+)
+def test_they_are_another_administrators_when_theirs_is_none_any_more(
+    database: Database, tmp_path: Path, change: users.Changes
+) -> None:
+    clock = DrivenClock(NOW_US)
+    local = LocalTokens(database, NOW_US, 0, tmp_path)
+    users.add(database, users.NewUser("second", is_global_admin=True), NOW_US)
+    users.change(database, "admin", change)
+    assert local.renew(NOW_US) is True
+    assert local.renew(NOW_US) is False
+    found = Tokens(database, clock).authenticate(local.api)
+    assert found is not None
+    assert (found.name, found.is_global_admin) == ("second", True)

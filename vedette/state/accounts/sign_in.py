@@ -20,7 +20,8 @@ from vedette import limits
 from vedette.errors import BadRequestError, BusyError, NotFoundError, UnauthorizedError
 from vedette.state.accounts import tokens, users
 from vedette.state.accounts.second_factor import check_code
-from vedette.state.db.author import Author, set_author
+from vedette.state.accounts.tokens import Issued
+from vedette.state.db.author import current_author, set_author
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SIGN_IN_ATTEMPT, TOKEN, USER
 from vedette.state.db.sealing import Sealing
@@ -40,24 +41,27 @@ class Attempt:
     address: str
 
 
-def sign_in(database: Database, sealing: Sealing, attempt: Attempt, now_us: int) -> int:
-    """The id of the user. Slow on purpose: tens of milliseconds.
+def sign_in(
+    database: Database, sealing: Sealing, attempt: Attempt, client: str, now_us: int
+) -> Issued:
+    """A session, called `client`. Slow on purpose: tens of milliseconds.
 
     Raises UnauthorizedError, with the reason `second_factor_needed` where only the code is missing;
     BusyError with the reason `locked_out`, whether or not the user exists.
     """
     name = attempt.username.lower()[: limits.USER_DETAIL_CHARS_MAX]
-    if not _is_password(database, name, attempt.password, attempt.address, now_us):
+    kept = _matching_hash(database, name, attempt.password, attempt.address, now_us)
+    if kept is None:
         raise UnauthorizedError("the user name or the password is wrong")
     with database.writing() as connection:
-        user_id: int | None = connection.scalar(
-            select(USER.c.id).where(USER.c.username == name, USER.c.enabled.is_(True))
-        )
-        if user_id is None:  # disabled just now
+        # Whoever gets another password, or is disabled, ends the sessions there are: none may begin
+        # after that with what was right before.
+        user_id = users.enabled_id_within(connection, name, kept)
+        if user_id is None:
             raise UnauthorizedError("the user name or the password is wrong")
         check_code(connection, sealing, user_id, attempt.code, now_us)
         _forget(connection, name, attempt.address)
-    return user_id
+        return tokens.begin_session_within(connection, user_id, client, now_us)
 
 
 def prove_password(
@@ -65,7 +69,7 @@ def prove_password(
 ) -> None:
     """For what a session alone is not enough. A wrong password counts as an attempt to sign in.
     Slow on purpose. Raises BadRequestError for one, BusyError with the reason `locked_out`."""
-    if not _is_password(database, username, password, address, now_us):
+    if _matching_hash(database, username, password, address, now_us) is None:
         raise BadRequestError("password: is wrong")
     with database.writing() as connection:
         _forget(connection, username, address)
@@ -98,10 +102,10 @@ def issue_link(database: Database, username: str, now_us: int) -> str:
 
 
 def sign_in_by_link(
-    database: Database, sealing: Sealing, link: str, attempt: Attempt, now_us: int, author: Author
-) -> int:
-    """The id of the user whose link it is; it is used up by that. Of the attempt count the address
-    and the code. `author` is who does it, with the name that is found.
+    database: Database, sealing: Sealing, link: str, attempt: Attempt, client: str, now_us: int
+) -> Issued:
+    """A session, called `client`, of the user whose link it is; it is used up by that. Of the
+    attempt count the address and the code. The author gets the name that is found.
 
     Raises UnauthorizedError, with the reason `second_factor_needed` where only the code is missing,
     which leaves the link good; BusyError with the reason `locked_out`.
@@ -115,15 +119,16 @@ def sign_in_by_link(
     if found is None:
         raise UnauthorizedError("the link was used, or its time is over", reason="link_ended")
     token_id, user_id, username = found
-    set_author(replace(author, name=username))
+    set_author(replace(current_author(), name=username))
     with database.writing() as connection:
         _count(connection, f"link {token_id}", limits.SIGN_INS_OF_LINK_MAX, now_us)
     with database.writing() as connection:
+        users.enabled_id_within(connection, username)  # a change of theirs ends the link
         check_code(connection, sealing, user_id, attempt.code, now_us)
         used = update(TOKEN).where(TOKEN.c.id == token_id, TOKEN.c.revoked_us == 0)
         if not connection.execute(used.values(revoked_us=now_us)).rowcount:
             raise UnauthorizedError("the link was used just now", reason="link_ended")
-    return user_id
+        return tokens.begin_session_within(connection, user_id, client, now_us)
 
 
 def network_of(address: str) -> str:
@@ -138,13 +143,15 @@ def network_of(address: str) -> str:
     return str(IPv6Network((int(parsed), _NETWORK_V6), strict=False))
 
 
-def _is_password(database: Database, name: str, password: str, address: str, now_us: int) -> bool:
-    """Counted before it is looked at."""
+def _matching_hash(
+    database: Database, name: str, password: str, address: str, now_us: int
+) -> str | None:
+    """`users.matching_hash`, counted before it is looked at."""
     with database.writing() as connection:
         _delete_old(connection, now_us)
         for key, most in _keys(name, address).items():
             _count(connection, key, most, now_us)
-    return users.has_password(database, name, password)
+    return users.matching_hash(database, name, password)
 
 
 def _forget(connection: Connection, name: str, address: str) -> None:

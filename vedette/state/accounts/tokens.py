@@ -147,6 +147,14 @@ def begin_session(
     database: Database, user_id: int, name: str, now_us: int, identity_id: int = 0
 ) -> Issued:
     """A session of a browser; the oldest of the user's end above `SESSIONS_PER_USER_MAX`."""
+    with database.writing() as connection:
+        return begin_session_within(connection, user_id, name, now_us, identity_id)
+
+
+def begin_session_within(
+    connection: Connection, user_id: int, name: str, now_us: int, identity_id: int = 0
+) -> Issued:
+    """`begin_session` within a transaction."""
     new = NewToken(
         "session",
         name,
@@ -154,21 +162,18 @@ def begin_session(
         expires_us=now_us + limits.SESSION_S_MAX * 1_000_000,
         identity_id=identity_id,
     )
-    with database.writing() as connection:
-        issued = insert_checked(connection, new, now_us)
-        live = (
-            select(TOKEN.c.id)
-            .where(TOKEN.c.user_id == user_id, TOKEN.c.kind == "session", TOKEN.c.revoked_us == 0)
-            .order_by(TOKEN.c.created_us.desc(), TOKEN.c.id != issued.id)
-            .offset(limits.SESSIONS_PER_USER_MAX)
-        )
-        for token_id in connection.scalars(live).all():
-            connection.execute(
-                update(TOKEN).where(TOKEN.c.id == token_id).values(revoked_us=now_us)
-            )
-        passing = TOKEN.c.kind.in_(("session", "link"))
-        ended = TOKEN.c.expires_us < now_us - SESSION_KEPT_US
-        connection.execute(delete(TOKEN).where(passing, ended))
+    issued = insert_checked(connection, new, now_us)
+    live = (
+        select(TOKEN.c.id)
+        .where(TOKEN.c.user_id == user_id, TOKEN.c.kind == "session", TOKEN.c.revoked_us == 0)
+        .order_by(TOKEN.c.created_us.desc(), TOKEN.c.id != issued.id)
+        .offset(limits.SESSIONS_PER_USER_MAX)
+    )
+    for token_id in connection.scalars(live).all():
+        connection.execute(update(TOKEN).where(TOKEN.c.id == token_id).values(revoked_us=now_us))
+    passing = TOKEN.c.kind.in_(("session", "link"))
+    ended = TOKEN.c.expires_us < now_us - SESSION_KEPT_US
+    connection.execute(delete(TOKEN).where(passing, ended))
     return issued
 
 

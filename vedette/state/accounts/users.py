@@ -129,8 +129,9 @@ def remove(database: Database, username: str) -> None:
         _check_administrator_remains(connection)
 
 
-def has_password(database: Database, username: str, password: str) -> bool:
-    """Whether it is the password of an enabled user. Slow on purpose: tens of milliseconds."""
+def matching_hash(database: Database, username: str, password: str) -> str | None:
+    """The kept hash of this password of an enabled user, None if it is another one. Slow on
+    purpose: tens of milliseconds, in which the user may get another password."""
     with database.reading() as connection:
         kept = connection.scalar(
             select(USER.c.password_hash).where(
@@ -138,11 +139,10 @@ def has_password(database: Database, username: str, password: str) -> bool:
             )
         )
     try:
-        return (
-            _HASHER.verify(kept or _no_hash(), password[:PASSWORD_CHARS_MAX]) and kept is not None
-        )
+        _HASHER.verify(kept or _no_hash(), password[:PASSWORD_CHARS_MAX])
     except (VerificationError, InvalidHashError):
-        return False
+        return None
+    return kept
 
 
 def hash_password(password: str) -> str:
@@ -200,6 +200,18 @@ def _set_teams(connection: Connection, user_id: int, team_ids: tuple[int, ...]) 
     if wanted:
         rows = [{"team_id": team_id, "user_id": user_id} for team_id in sorted(wanted)]
         connection.execute(insert(TEAM_MEMBER), rows)
+
+
+def enabled_id_within(
+    connection: Connection, username: str, password_hash: str | None = None
+) -> int | None:
+    """The id of a user who is enabled, and has this hash where one is given. Until the end of the
+    transaction neither changes."""
+    found = select(USER.c.id).where(USER.c.username == username, USER.c.enabled.is_(True))
+    if password_hash is not None:
+        found = found.where(USER.c.password_hash == password_hash)
+    user_id: int | None = connection.scalar(found.with_for_update())
+    return user_id
 
 
 def _end_sessions(connection: Connection, user_id: int, but: str = "") -> None:

@@ -61,11 +61,8 @@ async def begin(request: Request, here: Here) -> Response:
     )
     client = session_name(request, attempt.address)
     name = attempt.username.lower()[: limits.USER_DETAIL_CHARS_MAX]
-    author = Author("user", name, attempt.address, request.state.request_id)
-    set_author(author)
-    issued = await to_thread.run_sync(
-        _begin, here, attempt, link, author, client, limiter=here.sign_ins
-    )
+    set_author(Author("user", name, attempt.address, request.state.request_id))
+    issued = await to_thread.run_sync(_begin, here, attempt, link, client, limiter=here.sign_ins)
     answer = json_answer(_state(here, here.tokens.authenticate(issued.secret), issued.secret))
     set_session_cookie(answer, issued.secret)
     return answer
@@ -143,17 +140,11 @@ def _prove(request: Request, here: Services, caller: Principal, password: str) -
     sign_in.prove_password(here.database, caller.name, password, address, here.clock.now_us())
 
 
-def _begin(
-    here: Services, attempt: Attempt, link: str, author: Author, client: str
-) -> tokens.Issued:
+def _begin(here: Services, attempt: Attempt, link: str, client: str) -> tokens.Issued:
     now_us = here.clock.now_us()
     if link:
-        user_id = sign_in.sign_in_by_link(
-            here.database, here.sealing, link, attempt, now_us, author
-        )
-    else:
-        user_id = sign_in.sign_in(here.database, here.sealing, attempt, now_us)
-    return tokens.begin_session(here.database, user_id, client, now_us)
+        return sign_in.sign_in_by_link(here.database, here.sealing, link, attempt, client, now_us)
+    return sign_in.sign_in(here.database, here.sealing, attempt, client, now_us)
 
 
 def _sessions(here: Services, caller: Principal) -> list[Token]:
