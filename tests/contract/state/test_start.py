@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -28,7 +29,7 @@ def test_the_first_credentials_work(database: Database, first: FirstCredentials)
     assert administrator.is_global_admin
     assert sender is not None
     assert (sender.kind, sender.group_id) == ("ingest", groups.DEFAULT_GROUP_ID)
-    assert users.has_password(database, first.username, first.password)
+    assert users.matching_hash(database, first.username, first.password)
 
 
 def test_a_second_start_makes_no_further_credentials(database: Database) -> None:
@@ -45,6 +46,24 @@ def test_of_servers_that_start_at_once_exactly_one_makes_the_administrator(
     for database in servers:
         database.close()
     assert sum(credentials is not None for credentials in made) == 1
+
+
+def test_a_new_file_is_opened_by_several_at_once(tmp_path: Path) -> None:
+    """As by a command while the server starts for the first time."""
+
+    def opens(barrier: Barrier, folder: Path) -> None:
+        database = open_database("", folder)
+        barrier.wait()
+        with database.writing() as connection:
+            connection.execute(text("CREATE TABLE IF NOT EXISTS made (number INTEGER)"))
+            assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
+        database.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        for number in range(60):
+            barrier, folder = Barrier(4), tmp_path / str(number)
+            folder.mkdir()
+            list(threads.map(opens, [barrier] * 4, [folder] * 4))
 
 
 def test_the_migrations_make_exactly_the_tables_of_the_schema(database: Database) -> None:

@@ -217,7 +217,7 @@ def check_known(
     principal = Tokens(empty, DrivenClock(NOW_US)).authenticate(first.api_token.secret)
     assert principal is not None
     assert principal.is_global_admin
-    assert users.has_password(empty, "ann", PASSWORD)
+    assert users.matching_hash(empty, "ann", PASSWORD)
     assert users.all_users(empty) == users.all_users(lived_in)
     assert teams.all_teams(empty) == teams.all_teams(lived_in)
     assert groups.all_groups(empty) == groups.all_groups(lived_in)

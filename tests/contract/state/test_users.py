@@ -53,17 +53,17 @@ def test_a_bad_user_is_refused_and_not_kept(database: Database, bad: dict[str, A
 
 def test_a_password_opens_only_for_its_enabled_user(database: Database) -> None:
     users.add(database, NewUser("alice", password="correct horse"), NOW_US)
-    assert users.has_password(database, "Alice", "correct horse")
-    assert not users.has_password(database, "alice", "wrong horse")
-    assert not users.has_password(database, "nobody", "correct horse")
+    assert users.matching_hash(database, "Alice", "correct horse")
+    assert not users.matching_hash(database, "alice", "wrong horse")
+    assert not users.matching_hash(database, "nobody", "correct horse")
     users.change(database, "alice", Changes(is_enabled=False))
-    assert not users.has_password(database, "alice", "correct horse")
+    assert not users.matching_hash(database, "alice", "correct horse")
 
 
 def test_a_user_without_a_password_has_none_that_opens(database: Database) -> None:
     users.add(database, NewUser("robot"), NOW_US)
-    assert not users.has_password(database, "robot", "")
-    assert not users.has_password(database, "robot", "of nobody")
+    assert not users.matching_hash(database, "robot", "")
+    assert not users.matching_hash(database, "robot", "of nobody")
 
 
 def test_a_change_leaves_the_rest_as_it_is(database: Database) -> None:

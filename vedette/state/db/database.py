@@ -16,6 +16,8 @@ Surprises:
 
 import os
 import secrets
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,6 +50,9 @@ from vedette.limits import (
     STATE_CONNECTIONS_MAX,
 )
 from vedette.state.db import audit_log
+
+_LOCKED_S = 0.005
+"""Between two looks at a file whose mode another connection is setting."""
 
 _UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
 """Disk full, locked, shut down, in recovery, not a database; exactly these, not their kin: a
@@ -203,12 +208,9 @@ def _sqlite(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def configure(dbapi: Any, _record: object) -> None:
         dbapi.isolation_level = None
-        for pragma in (
-            f"busy_timeout={SQLITE_BUSY_MS}",
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "foreign_keys=ON",
-        ):
+        dbapi.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}").close()
+        _use_wal(dbapi)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             dbapi.execute(f"PRAGMA {pragma}").close()
 
     @event.listens_for(engine, "begin")
@@ -217,6 +219,21 @@ def _sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
 
     return engine
+
+
+def _use_wal(dbapi: Any) -> None:
+    """A new file gets its mode by whoever is first. The others are told at once that it is locked:
+    `busy_timeout` does not hold for that."""
+    until_s = time.monotonic() + SQLITE_BUSY_MS / 1_000
+    while True:
+        try:
+            dbapi.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except sqlite3.OperationalError as error:
+            is_locked = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_locked or time.monotonic() > until_s:
+                raise
+        time.sleep(_LOCKED_S)
 
 
 def _create_private(path: Path) -> None:
