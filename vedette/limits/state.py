@@ -48,6 +48,9 @@ USER_DETAIL_CHARS_MAX = 300
 SQLITE_BUSY_MS = 10_000
 """How long an SQLite writer waits for another one; commits take milliseconds."""
 
+SQLITE_LOCKED_S = 0.005
+"""Between two looks at a new file whose mode another connection is setting."""
+
 POSTGRES_CONNECT_S = 10
 """How long a connection to PostgreSQL may take."""
 

@@ -47,12 +47,10 @@ from vedette.limits import (
     POSTGRES_KEEPALIVES,
     POSTGRES_SILENT_S,
     SQLITE_BUSY_MS,
+    SQLITE_LOCKED_S,
     STATE_CONNECTIONS_MAX,
 )
 from vedette.state.db import audit_log
-
-_LOCKED_S = 0.005
-"""Between two looks at a file whose mode another connection is setting."""
 
 _UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
 """Disk full, locked, shut down, in recovery, not a database; exactly these, not their kin: a
@@ -233,7 +231,7 @@ def _use_wal(dbapi: Any) -> None:
             is_locked = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
             if not is_locked or time.monotonic() > until_s:
                 raise
-        time.sleep(_LOCKED_S)
+        time.sleep(SQLITE_LOCKED_S)
 
 
 def _create_private(path: Path) -> None:
