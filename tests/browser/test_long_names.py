@@ -17,7 +17,7 @@ SIZES = {"320 px": (320, 640), "wide": (1440, 900)}
 FEW = (
     *("/ui/", "/ui/alerts?q=&by=rule&then=host", "/ui/process?t=all", "/ui/process/{process}"),
     *("/ui/sensors", "/ui/sensors/{host}", "/ui/sigma/{rule}", "/ui/watchlists", "/ui/access"),
-    *("/ui/bans/{ban}", "/ui/groups/{group}", "/ui/feeds/{feed}"),
+    *("/ui/bans/{ban}", "/ui/groups/{group}", "/ui/feeds/{feed}", "/ui/me"),
 )
 PATHS = tuple(dict.fromkeys((*FEW, *SCREENS))) if IS_AT_LENGTH else FEW
 NAMES = (HOST, LABEL, TITLE, USERNAME)
