@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -70,6 +71,10 @@ def stored_alerts(engine: ClickHouseEngine, chance: Random, count: int) -> list[
     return newest
 
 
+def without_decimals(name: str, row: AlertRow) -> str:
+    return str(row.get(name, 0) // 1_000)
+
+
 SINGLE: dict[str, Callable[[AlertRow], Any]] = {
     "source": lambda row: row["source_kind"],
     "report_ignored": lambda row: "true" if row["report_ignored"] else "false",
@@ -77,7 +82,7 @@ SINGLE: dict[str, Callable[[AlertRow], Any]] = {
         "%Y-%m-%dT00:00:00Z"
     ),
     **{
-        name: lambda row, name=name: str(row.get(name, 0) // 1_000)  # type: ignore[misc]
+        name: partial(without_decimals, name)
         for name in ("alert_severity", "report_score", "sensor_criticality", "feed_rating")
     },
 }
