@@ -45,7 +45,7 @@ class Context:
 
 def new_alert(detections: Sequence[Detection], context: Context, now_us: int) -> AlertRow:
     """The first version of the alert of some detections with the same id; the first of them is
-    what it tells of."""
+    what it is about."""
     found = detections[0]
     times = [one.time_us for one in detections]
     host, process = context.host, context.process
@@ -194,7 +194,7 @@ def _is_uncounted(row: AlertRow, found: Detection) -> bool:
 
 def was_made_for(row: AlertRow, found: Detection) -> bool:
     """Whether a stored alert was made for this very detection: then the batch was interrupted after
-    its alerts were written, and nobody has been told."""
+    its alerts were written, and nobody has been notified."""
     if found.seq:
         return bool(found.seq <= row["first_seq"])
     return bool(row["first_seq"] == 0 and found.time_us <= row["first_event_time"])

@@ -1,5 +1,5 @@
 """Correlates the hits of one round of `rule_hits.py`: which correlations they complete, and what
-is to be remembered.
+is to be kept.
 
 The hits come in the order of their commits, and always in the same order, so a round that is
 repeated after a crash finds the same.
@@ -42,7 +42,7 @@ class Correlated:
 
     @property
     def subject(self) -> str:
-        """Tells the finding apart: the group, and when it began."""
+        """Identity of the finding: the group, and when it began."""
         return f"{_digest(self.values.values())[:32]}@{self.finding.first_us}"
 
     @property
@@ -60,7 +60,7 @@ class Round:
     states: dict[Group, GroupState] = field(default_factory=dict)
 
     def save(self, transaction: Transaction, now_us: int) -> None:
-        """Stores what is to be remembered."""
+        """Stores what is to be kept."""
         texts = {group: msgspec.json.encode(state).decode() for group, state in self.states.items()}
         correlation_groups.save(transaction, texts, now_us)
 

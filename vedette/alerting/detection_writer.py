@@ -6,7 +6,7 @@ Alerts lie in the telemetry store, everything else in the state database, so a b
 two steps: first its alerts, then one transaction with the hooks, the counters and the caller's
 watermark. A crash between any two statements is repaired by writing the same detections again from
 the old watermark, also in another batch: an alert is recognised by its id, what it counts by the
-number of the commit (`Detection.seq`), and what nobody was told of by being made for that commit.
+number of the commit (`Detection.seq`), and what was not notified by being made for that commit.
 """
 
 from collections import Counter
@@ -115,7 +115,7 @@ class DetectionWriter:
         """Write the alerts of detections, then run the hooks and `within` (the caller's watermark
         and counters) in one transaction of the state database.
 
-        Writing the same detections again changes nothing; hooks are then told again of those whose
+        Writing the same detections again changes nothing; hooks then get again those whose
         batch may have been interrupted. Detections of one commit belong into one call. Must not be
         called within a transaction. Raises UnavailableError; any part may have been written then,
         and the detections have to be written again.
@@ -196,7 +196,7 @@ class DetectionWriter:
 
     def _write(self, batch: _Batch, rows: list[AlertRow]) -> None:
         """Writes versions of alerts. What search v7 shows of settled ones is kept before, since
-        nobody could tell it afterwards."""
+        nobody could know it afterwards."""
         if batch.settled:
             with self._database.writing() as transaction:
                 alert_workflow.keep_settled(transaction, batch.settled)

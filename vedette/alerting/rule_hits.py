@@ -74,7 +74,7 @@ class RuleHits:
         clock: Clock,
         metrics: HitMetrics,
     ) -> None:
-        """`settled_seq` tells the newest commit that is over."""
+        """`settled_seq` returns the newest commit that is over."""
         self._engine = engine
         self._database = database
         self._detections = detections

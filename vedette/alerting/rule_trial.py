@@ -69,7 +69,7 @@ class RuleTrial:
         self, records: Iterable[bytes], host: str = "", identity: bytes = b""
     ) -> list[TrialHit]:
         """The hits of one chunk, in the order of its records. `host` is that of all records,
-        whatever they say; `identity` tells chunks apart whose records have no numbers."""
+        whatever they say; `identity` distinguishes chunks whose records have no numbers."""
         self._seq += 1
         texts = list(records)
         key = request_key(identity or self._seq.to_bytes(8, "big"))

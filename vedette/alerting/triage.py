@@ -54,7 +54,7 @@ class BulkChanged:
     action_id: str
     """By which it can be undone, "" where it cannot."""
     reports: Sequence[ReportKey]
-    """Those that are ignored or heard now: searches of reports should say so too."""
+    """Those that are ignored or not ignored any more: searches of reports should say so too."""
 
 
 def change_alert(
@@ -95,7 +95,7 @@ def change_alerts_at_once(
     by: Analyst,
     expected: int | None = None,
 ) -> BulkChanged:
-    """Changes all alerts of the scope that a condition selects, or none. `selected` tells the audit
+    """Changes all alerts of the scope that a condition selects, or none. `selected` gives the audit
     which. An ignored report makes no more alerts.
 
     Raises ConflictError when the selection is not the `expected` number of alerts.

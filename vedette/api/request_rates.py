@@ -1,6 +1,6 @@
 """How many requests a key may make: a token bucket for each, which holds a minute's worth.
 
-Servers of a cluster tell each other once a second what they let through, and take it from their own
+Servers of a cluster exchange once a second what they let through, and take it from their own
 buckets: all together let through what one may, and what they do in that second.
 """
 

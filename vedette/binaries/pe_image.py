@@ -55,9 +55,9 @@ def read_pe(content: bytes, is_whole: bool, trust: TrustStore, problems: Problem
 
 def _check_length(image: Any, size: int, problems: Problems) -> None:
     """Notes what is missing of a file that was cut before it was sent."""
-    told, found = image.header.numberof_sections, len(image.sections)
-    if found < told:
-        problems.add("pe", f"{found} of {told} sections")
+    declared, found = image.header.numberof_sections, len(image.sections)
+    if found < declared:
+        problems.add("pe", f"{found} of {declared} sections")
     ends = [one.pointerto_raw_data + one.sizeof_raw_data for one in image.sections]
     if max(ends, default=0) > size:
         problems.add("pe", f"{size} of {max(ends)} bytes")

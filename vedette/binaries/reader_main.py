@@ -42,7 +42,7 @@ def main() -> None:
     write_message(answers, FileFacts())  # ready
     for request, content in _requests(source):
         signal.alarm(FILE_READ_S)
-        # Told before the rules are asked: one that ends this process costs no facts.
+        # Reported before the rules are asked: one that ends this process costs no facts.
         write_message(answers, read_file(content, request.is_whole, trust))
         if setup.rules and request.is_whole:
             signal.alarm(YARA_FILE_S)

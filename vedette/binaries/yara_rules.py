@@ -64,7 +64,7 @@ class YaraRules:
     def scan(
         self, content: bytes, on_ask: Callable[[str], object], *, is_apart: bool = False
     ) -> YaraResult:
-        """What the rules say of a file; never raises for what is in it. `on_ask` is told the name
+        """What the rules say of a file; never raises for what is in it. `on_ask` gets the name
         of each text before it is asked alone, which `is_apart` wants at once."""
         if self._all is None:
             return YaraResult()

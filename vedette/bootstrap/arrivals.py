@@ -19,7 +19,7 @@ class Arrival:
     """In the event loop's time."""
     on_spare: bool
     is_watched: bool = False
-    """The acceptor's selector tells when something arrives."""
+    """The acceptor's selector wakes when something arrives."""
     is_announced: bool = False
     """A proxy says first where it comes from."""
     origin: tuple[str, int] | None = None

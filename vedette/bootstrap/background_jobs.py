@@ -209,7 +209,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
         lambda here: here.blob_migration.move_some(), "blobs",
     ),
     BackgroundJob(
-        "request counts", REQUEST_COUNTS_S, False, "tell other servers what tokens were let do",
+        "request counts", REQUEST_COUNTS_S, False, "share counts of requests with other servers",
         share_request_counts,
     ),
     BackgroundJob(

@@ -34,7 +34,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     is_reserved = False
     """See the module. Set before the connection is made where it has used a spare descriptor."""
     origin: tuple[str, int] | None = None
-    """Address and port of the client as a proxy has told them; None: those of the connection."""
+    """Address and port of the client as a proxy gave them; None: those of the connection."""
     _is_refused = False
     _is_in_head = False
     _is_in_body = False

@@ -68,7 +68,7 @@ class QueuedStream:
         self._waiting: list[str] = []
         self._chars = 0
         self.lost = 0
-        """Lines that are lost and not told of yet."""
+        """Lines that are lost and not reported yet."""
         self._is_closed = False
         self._thread = threading.Thread(target=self._work, name="log", daemon=True)
         self._thread.start()
@@ -76,7 +76,7 @@ class QueuedStream:
     def write(self, text: str, /) -> int:
         with self._changed:
             is_full = self._chars + len(text) > self._chars_max or self._is_closed
-            if is_full and threading.current_thread() is not self._thread:  # which tells of losses
+            if is_full and threading.current_thread() is not self._thread:  # which reports losses
                 self.lost += 1
             else:
                 self._waiting.append(text)

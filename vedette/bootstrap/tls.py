@@ -37,7 +37,7 @@ def tls_context(settings: Settings, pair: Certificate) -> ssl.SSLContext:
 
 
 class CertificateReload:
-    """Takes a changed certificate into use: when its files changed, or when told to.
+    """Takes a changed certificate into use: when its files changed, or when asked to.
 
     Files that do not go together, as between the two steps of a renewal, change nothing: the
     certificate before stays. Safe to call from any thread.

@@ -212,7 +212,7 @@ class Simulation:
     def _stored(self, now: float, number: int, life: int) -> None:
         server = self._servers[number]
         if life != server.life:
-            return  # stored, but nobody was told: sent again, and recognised
+            return  # stored, but not acknowledged: sent again, and recognised
         for since, events in server.commit:
             self._counts.committing -= events
             self._counts.acknowledged += events

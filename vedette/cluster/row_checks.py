@@ -65,8 +65,8 @@ def check_totals(engine: Engine, found: list[Replica]) -> Iterator[Finding]:
         counts = {one: events.get(one.place, 0) for one in members}
         total += max(counts.values())
         if len(set(counts.values())) > 1:
-            told = "; ".join(f"{one}: {count}" for one, count in counts.items())
-            yield Finding("totals", "warning", f"replicas differ in events ({told})", _CATCH_UP)
+            listed = "; ".join(f"{one}: {count}" for one, count in counts.items())
+            yield Finding("totals", "warning", f"replicas differ in events ({listed})", _CATCH_UP)
         else:
             yield Finding("totals", "ok", f"shard {shard}: {max(counts.values())} events")
     seen = int(engine.query(f"SELECT {_EVENTS} FROM segment").rows[0][0])
@@ -84,8 +84,8 @@ def check_placement(engine: Engine, known: ShardMap) -> Iterator[Finding]:
         settings={"optimize_skip_unused_shards": 0},
     ).rows
     if wrong:
-        told = ", ".join(f"{sensor} (on {places})" for sensor, places in wrong)
-        yield Finding("placement", "error", f"sensors with rows on other shards: {told}",
+        listed = ", ".join(f"{sensor} (on {places})" for sensor, places in wrong)
+        yield Finding("placement", "error", f"sensors with rows on other shards: {listed}",
                       "searches of one process do not find those rows: copy them to the sensor's "
                       "shard (docs/operations.md#growing-the-cluster)",
                       )  # fmt: skip

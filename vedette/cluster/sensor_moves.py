@@ -203,7 +203,7 @@ def _delete(engine: Engine, table: Table, moves: Sequence[SensorMove], shard: in
 
 def _macro(engine: Engine, shard: int) -> str:
     """The value of the macro `shard` on the servers of a shard. Raises ConflictError where it does
-    not tell shards apart."""
+    not distinguish shards."""
     rows = engine.query(
         "SELECT DISTINCT shardNum(), getMacro('shard') "
         f"FROM cluster('{engine.capabilities.cluster}', system.one)"

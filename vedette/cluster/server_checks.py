@@ -71,8 +71,8 @@ def check_versions(engine: Engine) -> Iterator[Finding]:
         settings=WHO_ANSWERS,
     ).rows
     if len(found) > 1:
-        told = "; ".join(f"{version}: {', '.join(sorted(hosts))}" for version, hosts in found)
-        yield Finding("versions", "warning", f"servers of several versions ({told})",
+        listed = "; ".join(f"{version}: {', '.join(sorted(hosts))}" for version, hosts in found)
+        yield Finding("versions", "warning", f"servers of several versions ({listed})",
                       "upgrade all to one, one replica of a shard after the other")  # fmt: skip
     for version, _ in found:
         if _number(version) < _number(TESTED_VERSION):
@@ -125,8 +125,8 @@ def check_user(engine: Engine) -> Iterator[Finding]:
         }
     )
     if more:
-        told = ", ".join(sorted(f"{what} ON {on}" for what, on in more))
-        yield Finding("rights", "warning", f"rights that servers do not need: {told}",
+        listed = ", ".join(sorted(f"{what} ON {on}" for what, on in more))
+        yield Finding("rights", "warning", f"rights that servers do not need: {listed}",
                       "run `vedette cluster init`, which grants those it needs alone",
                       )  # fmt: skip
 

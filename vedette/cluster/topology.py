@@ -1,4 +1,4 @@
-"""What a cluster consists of, as its servers tell."""
+"""What a cluster consists of, as its servers report it."""
 
 from dataclasses import dataclass
 

@@ -117,8 +117,8 @@ def hx(context: Context, **attributes: object) -> Markup:
 
 @pass_context
 def whole(context: Context, count: int) -> int | None:
-    """A count or time over all hosts; None for readers who do not see them all, whom it would tell
-    what hidden hosts do."""
+    """A count or time over all hosts; None for readers who do not see them all, since it would show
+    them what hidden hosts do."""
     user = context["user"]
     return count if user is not None and user.visible_groups is None else None
 

@@ -1,4 +1,4 @@
-"""Rules as they are judged: narrowed by the filters that name them, and told what correlations
+"""Rules as they are judged: narrowed by the filters that name them, and given what correlations
 need of their hits."""
 
 from collections.abc import Iterable, Sequence

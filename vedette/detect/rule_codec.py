@@ -1,7 +1,7 @@
 """Rules as bytes and back: how they travel to the processes that judge events, and how the state
 keeps them, so that a file of rules is parsed once.
 
-A condition is nested lists, each headed by a letter. What an older version wrote is told by
+A condition is nested lists, each headed by a letter. What an older version wrote is recognised by
 `CODEC_VERSION` and made anew from the rule's text.
 """
 

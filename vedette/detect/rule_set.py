@@ -45,7 +45,7 @@ class RuleSet:
         frequency: Mapping[Anchor, float] = NO_FREQUENCIES,
         cpu_ns: Callable[[], int] | None = None,
     ) -> None:
-        """`cpu_ns` tells the CPU time; without it no cost is measured."""
+        """`cpu_ns` returns the CPU time; without it no cost is measured."""
         self.rules = tuple(rules)
         self.events = 0
         """Events that any rule was asked of."""

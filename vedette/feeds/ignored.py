@@ -41,7 +41,7 @@ def show_ignored(
     *,
     ignored: bool,
 ) -> None:
-    """Have searches show reports as ignored, or heard, which the state database says they are."""
+    """Have searches show reports as ignored or not, which the state database says they are."""
     with database.exclusive(REPORT_WRITERS):
         version = max(latest_version(engine) + 1, clock.now_us())
         for start in range(0, len(reports), REPORTS_CHANGED_BATCH):

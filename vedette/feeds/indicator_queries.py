@@ -2,7 +2,7 @@
 
 A query that takes too long is asked of the rows in parts, so that nothing is passed over. One that
 takes too long all the same, or cannot be understood any more, is not asked again until a feed
-changes, and that is told with the errors of its feed.
+changes, and that is reported with the errors of its feed.
 """
 
 import time
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 _EVENTS: Final = "events"
 
-Tell = Callable[[int, str, str], None]
+Report = Callable[[int, str, str], None]
 """Keeps a problem for people: id of the feed, id of the report, what is wrong."""
 
 
@@ -46,9 +46,9 @@ class _Query:
 class QueryIndicators:
     """The query indicators in force. Not thread-safe."""
 
-    def __init__(self, engine: Engine, tell: Tell) -> None:
+    def __init__(self, engine: Engine, report: Report) -> None:
         self._engine = engine
-        self._tell = tell
+        self._report = report
         self._queries: list[_Query] = []
 
     @property
@@ -62,7 +62,7 @@ class QueryIndicators:
         left = Counter(row["feed_id"] for row in rows[limits.INDICATOR_QUERIES_MAX :])
         for feed_id, count in left.items():
             text = f"{count} queries are not asked: at most {limits.INDICATOR_QUERIES_MAX} are"
-            self._tell(feed_id, "", text)
+            self._report(feed_id, "", text)
         self._queries = [_Query(row, -1 - number) for number, row in enumerate(some)]
 
     def find(self, rows: Rows, added_after: int, now_us: int) -> Iterator[Hits]:
@@ -85,11 +85,11 @@ class QueryIndicators:
         feed_id, report_id = query.row["feed_id"], query.row["report_id"]
         text = f"its query is not asked any more: {problem}"
         log.warning("a query of a feed is stopped", feed=feed_id, report=report_id, problem=text)
-        self._tell(feed_id, report_id, text)
+        self._report(feed_id, report_id, text)
 
     def _in_parts(self, query: _Query, rows: Rows, now_us: int, until_s: float) -> Iterator[Hits]:
         """The hits on some rows; on each half of them when they take too long together. What was
-        found before is found again then, and told once."""
+        found before is found again then, and reported once."""
         try:
             yield from self._ask(query, rows, now_us)
         except UnavailableError as error:

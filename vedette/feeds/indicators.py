@@ -7,7 +7,7 @@ past.
 The keys of all indicators are one sorted array: 8 bytes each. Tags lie in the telemetry store;
 detections and the watermark are one transaction of the state database after them. A crash between
 the two repeats the group of commits: tags that were written after the last round that was saved do
-not count as told, so each hit is told exactly once.
+not count as reported, so each hit is reported exactly once.
 
 One server of a cluster runs rounds at a time, in one thread.
 """
@@ -201,7 +201,7 @@ class IndicatorRounds:
                 yield Hits(by_key=dict(by_key), records=records)
 
     def _finish(self, hits: Hits, saved_us: int, within: Within | None = None) -> int:
-        """Tags and tells of a page; the last one is saved with all before it."""
+        """Tags and reports a page; the last one is saved with all before it."""
         segments = [hit.segment for hit in hits.segments]
         hits.names, hits.ratings = self._known.names, self._known.ratings
         hits.reports = reports_of(self._engine, hits.report_keys())

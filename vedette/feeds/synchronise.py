@@ -111,7 +111,7 @@ def source_of(parts: Parts, feed: Feed) -> Source:
 def synchronise(
     parts: Parts, feed: Feed, progress: Progress, keep_alive: KeepAlive, *, is_full: bool
 ) -> None:
-    """Fetch and store a feed; `progress` is told all the while.
+    """Fetch and store a feed; `progress` is called all the while.
 
     Raises FeedUnreachableError, BrokenDocumentError and UnavailableError; what was stored until
     then stays, and is right.

@@ -27,7 +27,7 @@ class RecordSource(Protocol):
 
     def at_time(self, time_us: int) -> int:
         """The position before the records that were made at a time, epoch microseconds, or later.
-        Raises BadRequestError where they cannot be told any more."""
+        Raises BadRequestError where they cannot be produced any more."""
         ...
 
     def read(self, forwarder: Forwarder, after: int) -> Chunk:

@@ -1,4 +1,4 @@
-"""Network adapters of a host, as shippers tell them, in the form of docs/api-objects.md#sensor:
+"""Network adapters of a host, as shippers report them, in the form of docs/api-objects.md#sensor:
 `address,hardware address|` for each."""
 
 import re
@@ -15,7 +15,7 @@ _TEXT = re.compile(r"(?:[0-9a-f.:]{2,39},[0-9a-f]{12}\|){0,64}")
 
 def adapters_of(host: str, names: tuple[Any, ...], addresses: Any, macs: Any) -> str:
     """The adapters that `names` (of the shipper's machine) has; "" when none of them is `host`:
-    the shipper is a collector then, which tells its own."""
+    the shipper is a collector then, which reports its own."""
     label = host.partition(".")[0]
     if not any(isinstance(one, str) and one.lower() in (host, label) for one in names if one):
         return ""

@@ -41,7 +41,7 @@ class Record(Struct, gc=False, omit_defaults=False):
     keywords: str = ""
     """Keywords of an event-log record as `0x8010000000000000`; "" if unknown."""
     adapters: str = ""
-    """Network adapters of the host, if the sender tells them (`adapters.py`)."""
+    """Network adapters of the host, if the sender reports them (`adapters.py`)."""
 
 
 class RecordError(Exception):

@@ -143,7 +143,7 @@ YARA_RULE_S = 2
 """Seconds that one text may take for one file when all took too long; then it is stopped."""
 
 YARA_APART_S = 60
-"""Seconds of asking texts alone after which those that took too long are told: many of them would
+"""Seconds of asking texts alone after which those that took too long are named: many of them would
 take more than a file may."""
 
 YARA_FILE_S = 120

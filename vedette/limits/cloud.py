@@ -10,7 +10,7 @@ ACCESS_TOKEN_TTL_S_MAX = 24 * 3600
 """Most seconds for an app to choose: a token in a log file ends within a day."""
 
 ACCESS_TOKENS_CACHED_MAX = 10_000
-"""Access tokens whose signature was checked and is remembered until they end."""
+"""Access tokens whose signature was checked and is cached until they end."""
 
 ACCESS_TOKEN_CHARS_MAX = 4_096
 """Characters of a token that is looked at; ours have about 500."""

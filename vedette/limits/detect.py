@@ -174,7 +174,7 @@ CONTAINED_LITERALS_MAX = 12
 """Literals that are looked for one by one; more are looked for by an automaton."""
 
 NETWORK_ADDRESSES_MEMOIZED = 16_384
-"""Addresses that are remembered as numbers."""
+"""Addresses that are cached as numbers."""
 
 DETECT_CLASSES_MAX = 2_000
 """Sets of classes and event ids that rules are looked up by, each with automata of its own; a fleet

@@ -113,7 +113,7 @@ REPORTS_CHANGED_BATCH = 10_000
 """Reports that one statement changes; their ids are bound in it."""
 
 INDICATOR_ROUND_S = 2
-"""Time between two rounds of matching indicators: hits are told within seconds."""
+"""Time between two rounds of matching indicators: hits are reported within seconds."""
 
 INDICATOR_ROWS_A_ROUND = 100_000
 """Rows of commits that are matched at once; their hits are in memory."""
@@ -128,8 +128,8 @@ INDICATOR_PAST_STEPS = 5
 """Steps of the past in one round: bounds how long new commits wait."""
 
 INDICATOR_HITS_PAGE = 20_000
-"""Hits that are in memory at once: tagged and told together; those of one group of rows may be many
-such pages."""
+"""Hits that are in memory at once: tagged and written together; those of one group of rows may be
+many such pages."""
 
 RECORD_VALUE_CHARS_MATCHED = 512
 """Characters of a value of a kept record that indicators are looked for in; longer ones are scripts

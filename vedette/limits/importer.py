@@ -25,7 +25,7 @@ IMPORT_COMMIT_BYTES = 6 * IMPORT_CHUNK_BYTES
 
 IMPORT_AHEAD_BYTES = 4 * IMPORT_CHUNK_BYTES
 """How far the importer looks ahead for records that explain others: enough for the logs of an
-incident, few enough for the processes in it to be remembered (HOST_PROCESSES_MAX)."""
+incident, few enough for the processes in it to be kept (HOST_PROCESSES_MAX)."""
 
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""

@@ -23,23 +23,23 @@ TIME_AHEAD_US = 24 * 3600 * 1_000_000
 """Event times more than a day ahead of the server's clock are not believed."""
 
 HOST_PROCESSES_MAX = 2_048
-"""Processes of one host that are remembered to complete later records; the least recently used
+"""Processes of one host that are kept to complete later records; the least recently used
 go first. What is forgotten costs a repeated fact, never an event."""
 
 HOST_IMAGES_MAX = 2_048
-"""Files of one host that are remembered as executed or loaded, so that each is reported once."""
+"""Files of one host that are kept as executed or loaded, so that each is reported once."""
 
 HOST_NAMES_MAX = 2_048
-"""Addresses of one host whose names are remembered from DNS answers."""
+"""Addresses of one host with the names that DNS answers gave them."""
 
 ADAPTER_TEXTS_CACHED = 4_096
-"""Lists of addresses of hosts whose form is remembered: shippers repeat them in every record."""
+"""Lists of addresses of hosts whose form is kept: shippers repeat them in every record."""
 
 HOST_LOGONS_MAX = 512
-"""Logon sessions of one host whose type is remembered."""
+"""Logon sessions of one host whose type is kept."""
 
 HOSTS_WHOLE_MAX = 128
-"""Hosts that may each be remembered up to the bounds above, about 4 MB; of more each may hold a
+"""Hosts that may each be kept up to the bounds above, about 4 MB; of more each may hold a
 half, and of over four times as many a quarter."""
 
 HOST_LOCAL_ADDRESSES_MAX = 64
@@ -131,7 +131,7 @@ HOST_RECORDS_WAITING_MAX = 10_000
 
 CLOCK_SAMPLE_RECORDS = 16
 """One of so many records that need no time to learn from is sampled for the clock's offset:
-decoding all would cost more than it tells."""
+decoding all would cost more than it is worth."""
 
 UNKNOWN_FORMAT_NAMES_MAX = 8
 """Member names that the error for an unknown format lists: enough to recognise the source."""

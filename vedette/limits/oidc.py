@@ -26,7 +26,7 @@ PROVIDER_SECRET_CHARS_MAX = 2_000
 
 IDENTITY_SIGN_IN_S = 10 * 60
 """Seconds that somebody may spend at the provider. Less than `SIGN_IN_WINDOW_S`, for which it is
-remembered that an attempt was finished."""
+kept that an attempt was finished."""
 
 IDENTITY_SIGN_INS_OF_ADDRESS_MAX = 200
 """Attempts that an address may finish in `SIGN_IN_WINDOW_S`. Nothing can be guessed with them, but

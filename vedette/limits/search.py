@@ -101,7 +101,7 @@ STREAM_ROWS_DEFAULT = 10
 """Events of one read of a stream when `rows` is not given."""
 
 STREAM_TOMBSTONE_S = 24 * 3600
-"""For how long a stream that expired is remembered, so that its reader learns why it is gone."""
+"""For how long a stream that expired is kept, so that its reader learns why it is gone."""
 
 STREAM_TOUCH_S_MAX = 60
 """How exactly the last use of a stream is known: a read that moves nothing is written down at
@@ -114,11 +114,11 @@ CRITERIA_VALUES_MAX = 1_000
 """Values of all facet fields together in the criteria of one stream."""
 
 VIEW_COUNTS_MAX = 64
-"""Filters whose counts of events by segment are remembered, 16 bytes a segment; the least
+"""Filters whose counts of events by segment are cached, 16 bytes a segment; the least
 recently used go first. What is forgotten is counted again."""
 
 PROCESS_CACHE_BYTES_MAX = 16 << 20
-"""What is remembered of processes until something is written to them, most of all the outlines of
+"""What is cached of processes until something is written to them, most of all the outlines of
 those that are read: 200 kB for 5,000 segments. The least recently used go first."""
 
 SEGMENTS_A_LINE = 500

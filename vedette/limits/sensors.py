@@ -20,14 +20,14 @@ SENSOR_KEY_STALE_US = 3600 * 1_000_000
 """For how long a sensor's key is believed unread; changes end it within seconds."""
 
 SENSOR_KEYS_CACHED_MAX = 150_000
-"""Sensor keys remembered between reads, about 0.5 kB each: a fleet, and some to spare."""
+"""Sensor keys cached between reads, about 0.5 kB each: a fleet, and some to spare."""
 
 SHARED_ORDERS_MAX = 1_000
 """Kinds of sensors (by group, system, version and bans that they have) whose orders are
-remembered, about 1 kB each without bans."""
+cached, about 1 kB each without bans."""
 
 SHARED_BANS_MAX = 1_000
-"""Bans in orders that are remembered, so that all together stay under 200 MB."""
+"""Bans in orders that are cached, so that all together stay under 200 MB."""
 
 SENSOR_BLOCK_BYTES_MAX = 4 * 1024 * 1024
 """Bytes of one block of events of a sensor, after decompression."""
@@ -37,7 +37,7 @@ SENSOR_BODY_BYTES_MAX = 512 * 1024
 have 1 kB."""
 
 SENSOR_TEXT_CHARS_MAX = 1_024
-"""Characters of a text that a sensor tells of itself."""
+"""Characters of a text that a sensor reports about itself."""
 
 SENSOR_LIST_MAX = 1_000
 """Entries of a list in a sensor's message: blocked programs, offered files."""
@@ -49,16 +49,16 @@ SENSOR_NUMBER_MAX = (1 << 63) - 1
 """Largest number that a sensor may report: what the state database holds."""
 
 SENSOR_EPOCHS_MAX = 8
-"""Queues of one sensor whose progress is remembered; a sensor begins one when it loses its disk."""
+"""Queues of one sensor whose progress is kept; a sensor begins one when it loses its disk."""
 
 SENSOR_HASHES_KEPT = 64
-"""Blocks of a queue whose content is remembered, to tell a repeated block from another one."""
+"""Blocks of a queue whose hash is kept, to recognise a repeated block."""
 
 SENSOR_GAPS_MAX = 1_000
-"""Gaps of one queue that are remembered; of more, the oldest become one."""
+"""Gaps of one queue that are kept; of more, the oldest become one."""
 
 CHECKINS_A_SECOND_MAX = 400
-"""Check-ins a second that a server asks for: larger fleets are told to come less often."""
+"""Check-ins a second that a server asks for: larger fleets get a longer interval."""
 
 SENSOR_CHECKINS_MISSED = 5
 """Check-ins that a sensor may miss before it is Offline."""
@@ -95,7 +95,7 @@ LIVE_QUERY_KEPT_US = 30 * 24 * 3600 * 1_000_000
 """How long the answers of a live query are kept."""
 
 OSQUERY_CHECKIN_S = 60
-"""How often osquery is told to come for its configuration."""
+"""Interval of configuration requests that osquery is given."""
 
 INSTALLER_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of a package for Windows or macOS; osquery's have about 30 MB."""

@@ -130,7 +130,7 @@ HOST_SLOTS = 128
 in what they have, and a restart reads back the keys of one part in a moment."""
 
 SERVER_LEASE_S = 10
-"""(setting) For how long a server has its hosts after it was last heard of: a pause of the
+"""(setting) For how long a server has its hosts after its last heartbeat: a pause of the
 database or of the machine that is shorter costs nothing."""
 
 SERVER_GRACE_S = 3

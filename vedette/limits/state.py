@@ -4,7 +4,7 @@ TOKEN_STALE_US = 1_000_000
 """For how long an authenticated token, and what its user may see, is believed unread."""
 
 TOKENS_CACHED_MAX = 10_000
-"""Secrets remembered between reads, known or not: guessing must not fill the memory."""
+"""Secrets cached between reads, known or not: guessing must not fill the memory."""
 
 CLOCK_JUMP_US = 10 * 60 * 1_000_000
 """A wall clock that differs more from elapsed time was set; NTP corrects less, or gradually."""

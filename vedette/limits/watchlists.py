@@ -50,11 +50,11 @@ WATCHLIST_CLOCK_EVERY = 256
 """Documents between two looks at the clock."""
 
 WATCHLIST_HITS_A_GROUP = 1_000
-"""Hits of one watchlist in one group of commits that are told of one by one; the rest are tagged
+"""Hits of one watchlist in one group of commits that are reported one by one; the rest are tagged
 and counted, and one detection of the server says how many they are."""
 
 WATCHLIST_PREVIEW_DAYS = 7
-"""Days that a preview looks back unless it is told otherwise."""
+"""Days that a preview looks back by default."""
 
 WATCHLIST_PREVIEW_SAMPLES = 20
 """Hits that a preview shows."""
@@ -63,7 +63,7 @@ WATCHLIST_PREVIEW_HOSTS = 100
 """Hosts that a preview names, those with the most hits."""
 
 WATCHLIST_SIGHTINGS_KNOWN = 100_000
-"""Pairs of a binary and a sensor that a watchlist has told of, kept so that each is told once."""
+"""Pairs of a binary and a sensor that a watchlist reported, kept so that each is reported once."""
 
 WATCHLIST_TAG_LAG_S = 5
 """Seconds by which tags of feeds are followed late: rows of a slower insert may still appear."""
@@ -82,7 +82,7 @@ WATCHLIST_JUDGES_KEPT = 32
 """Compiled sets of watchlists: one for each kind of document and group."""
 
 WATCHLIST_VALUES_CHARS = 4_000_000
-"""Characters of the values of one column whose watchlists are remembered: the paths and names of a
+"""Characters of the values of one column whose watchlists are cached: the paths and names of a
 fleet, but not all of its command lines."""
 
 WATCHLIST_MATCHED_MAX = 20

@@ -6,7 +6,7 @@ every second for a day makes 288 segments, not 86,400."""
 
 SEGMENT_IDS_A_WINDOW = 1_000
 """Segments that a process may have in one window; two windows are at least so many milliseconds
-apart, so that an id tells its window."""
+apart, so that an id implies its window."""
 
 SEGMENT_EVENTS_MAX = 10_000
 """Events of one segment; the next segment of the window begins after it. What the
@@ -63,16 +63,16 @@ STORED_HASHES_MAX = 5_000_000
 whose hashes it keeps; with more, it asks the store about all that it does not remember."""
 
 FILTER_TEXTS_REMEMBERED = 40_000
-"""Paths and command lines whose filters are remembered, for each kind of list."""
+"""Paths and command lines whose filters are cached, for each kind of list."""
 
 FILTER_TEXT_REMEMBERED_CHARS = 1_024
 """Longer command lines are looked at anew: few repeat, and they would fill the memory."""
 
 FILTER_SENSORS_REMEMBERED = 100_000
-"""Sensors whose filters are remembered."""
+"""Sensors whose filters are cached."""
 
 FILTER_PROCESSES_REMEMBERED = 200_000
-"""Processes whose filters are remembered, about 0.2 kB each."""
+"""Processes whose filters are cached, about 0.2 kB each."""
 
 WORKERS_PROCESSES_CACHED_MAX = 100_000
 """Processes whose metadata is cached by all workers together, about 2 kB each."""
@@ -96,15 +96,15 @@ BINARY_LAST_SEEN_STEP_US = 3600 * 1_000_000
 saves a row for every execution."""
 
 CONNECTION_PAIR_US = 5 * 1_000_000
-"""Time between two records, one of Sysmon and one of Security, that may tell one connection: in
+"""Time between two records, one of Sysmon and one of Security, that may report one connection: in
 recorded logs they are up to a second apart, on the corrected clock."""
 
 CONNECTION_PAIR_TIMES_MAX = 32
-"""Records that are remembered of one connection's ends: more are a flood between two ports, of
+"""Records that are cached of one connection's ends: more are a flood between two ports, of
 which only the newest are paired."""
 
 CONNECTIONS_CACHED_MAX = 32_768
-"""Connections that a worker remembers, for the other log to tell them as well: 8 MB, and half a
+"""Connections that a worker keeps, since the other log may report them as well: 8 MB, and half a
 minute of a worker at its fastest."""
 
 HOST_CONTEXTS_CACHED_MAX = 5_000

@@ -1,1 +1,1 @@
-"""How people and other systems are told: one module a kind of target, behind an outbox."""
+"""How people and other systems are notified: one module a kind of target, behind an outbox."""

@@ -1,4 +1,4 @@
-"""Metadata and keys of providers, remembered for an hour.
+"""Metadata and keys of providers, cached for an hour.
 
 A token that names an unknown key has the keys read again, at most once in `PROVIDER_KEYS_REREAD_S`.
 A provider that failed is not asked again for `PROVIDER_FAILURE_S`.

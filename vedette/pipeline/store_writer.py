@@ -11,7 +11,7 @@ class StoreWriter:
     """`CommitWriter` over a store's engine."""
 
     def __init__(self, engine: Engine, fence_us: Callable[[], int] | None = None) -> None:
-        """`fence_us` tells until when (epoch us) the store may take what is sent now; None where
+        """`fence_us` returns until when (epoch us) the store may take what is sent now; None where
         no other server can store the same. Raises UnavailableError when that time is over."""
         self._engine = engine
         self._fence_us = fence_us

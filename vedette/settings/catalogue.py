@@ -197,7 +197,7 @@ class Settings(EngineSettings):
     proxy_protocol: Annotated[
         bool,
         About(
-            "Connections from trusted_proxies begin with a PROXY header, version 2, that tells the "
+            "Connections from trusted_proxies begin with a PROXY header, version 2, with the "
             "address of their client, and are closed without one: for balancers that pass TLS on."
         ),
     ] = False

@@ -52,7 +52,7 @@ class EngineSettings:
     server_lease_s: Annotated[
         int,
         About(
-            "How long a server of a cluster keeps its hosts without being heard of; then others "
+            "How long a server of a cluster keeps its hosts without a heartbeat; then others "
             "take them over. Must not differ between servers.",
             unit="seconds",
             least=2,

@@ -1,5 +1,5 @@
 """A simulated sensor: enrols, checks in, and does what it is ordered, so that hosts of a simulated
-fleet can be isolated. It sends no events; the fleet's logs tell of its host."""
+fleet can be isolated. It sends no events; the fleet's logs report its host."""
 
 import json
 import time

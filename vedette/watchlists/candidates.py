@@ -75,7 +75,7 @@ class _Literals:
         self._automaton = AhoCorasick(literals, matchkind=MatchKind.Standard)
 
     def find(self, value: str) -> Sequence[int]:
-        """Numbers of the watchlists that have an anchor which the value meets; remembered, because
+        """Numbers of the watchlists that have an anchor which the value meets; cached, because
         values come again with other documents."""
         known = self._found.get(value)
         if known is None:

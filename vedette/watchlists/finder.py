@@ -171,8 +171,8 @@ class HitFinder:
                         )
 
     def _unreported(self, watchlist_id: int, digest: str, sensors: Iterable[int]) -> list[int]:
-        """The sensors on which a binary was not told of yet. What was told before a restart is
-        told again, to an alert that exists."""
+        """The sensors on which a binary was not reported yet. What was reported before a restart is
+        reported again, to an alert that exists."""
         found = []
         for sensor_id in sensors:
             known = (watchlist_id, digest, sensor_id)

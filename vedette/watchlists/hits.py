@@ -1,6 +1,6 @@
 """What becomes of hits: tags on the documents, and detections.
 
-A document that carries the tag of a watchlist was hit before, and is not told of again. A tag may
+A document that carries the tag of a watchlist was hit before, and is not reported again. A tag may
 be of a round that did not come to its end: only tags up to the time of the last round that was
 saved count.
 """
@@ -135,7 +135,7 @@ def binary_detection(
 
 
 def server_detection(watchlist: Watchlist, what: str, text: str, now_us: int) -> Detection:
-    """Something about a watchlist that people should know; `what` tells it from others."""
+    """Something about a watchlist that people should know; `what` distinguishes it from others."""
     return Detection(
         source=Source("server", f"watchlist {what}"),
         source_name="Server",

@@ -2,7 +2,7 @@
 
 Commits are followed from the moment that a watchlist is seen by a round; what was stored before, up
 to `WATCHLIST_PAST_S` before it was saved, is its past. A window may be judged by both: a document
-is told of once.
+is reported once.
 """
 
 from dataclasses import dataclass, field, replace

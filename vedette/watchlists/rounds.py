@@ -5,7 +5,7 @@
 Tags lie in the telemetry store. Detections, counters and the watermark are one transaction of the
 state database, after the tags. A crash between the two repeats the group of commits: the tags of
 the round that was interrupted are newer than the last one that was saved, and do not count
-(`hits.is_tagged`), so each hit is told exactly once.
+(`hits.is_tagged`), so each hit is reported exactly once.
 
 One server of a cluster runs rounds at a time, in one thread.
 """
@@ -186,8 +186,8 @@ class WatchlistRounds:
         tags = [tag for tally in tallies for tag in tally.tags]
         if tags:
             write_tags(self._engine, tags)
-        told = [one for tally in tallies for one in tally.detections]
-        told += _of_server(tallies, stopped, now_us)
+        detections = [one for tally in tallies for one in tally.detections]
+        detections += _of_server(tallies, stopped, now_us)
 
         def save(transaction: Transaction) -> None:
             found = [tally.executed(stopped[tally.watchlist.key]) for tally in tallies]
@@ -195,7 +195,7 @@ class WatchlistRounds:
             key_values.put(transaction, SAVED, str(at.now_us))
             within(transaction)
 
-        self._detections.write(told, save)
+        self._detections.write(detections, save)
         return len(tags)
 
     def _reason(self, tally: Tally, now_us: int) -> str:

@@ -38,7 +38,7 @@ _FROM_ANYWHERE: Final = frozenset({Right.SENSOR, Right.SEND, Right.HANDSHAKE})
 _OF_SENDERS: Final = frozenset({Right.SEND, Right.HANDSHAKE})
 
 _OF_PEOPLE: Final = frozenset({Right.READ, Right.VIEW, Right.ACT, Right.ADMINISTER})
-"""Rights whose GET routes tell no secret: what needs `ADMINISTER_GROUP` holds those of
+"""Rights whose GET routes return no secret: what needs `ADMINISTER_GROUP` holds those of
 enrolment."""
 
 _WITHOUT_TOKEN: Final = frozenset({Right.OPEN, Right.IN_BODY})
@@ -128,7 +128,7 @@ def may(principal: Principal, right: Right) -> bool:
 
 
 def reads_only(right: Right, method: str, path: str) -> bool:
-    """Whether a route changes nothing and tells no secret: a read-only token may call it."""
+    """Whether a route changes nothing and returns no secret: a read-only token may call it."""
     if right is Right.PERMISSION:
         return CLOUD_PERMISSIONS[method, path].reads
     if right not in _OF_PEOPLE:

@@ -1,5 +1,5 @@
 """The network address of a caller: of the connection, or what trusted proxies say of it. Where a
-proxy tells it before TLS begins, it is that of the connection (`bootstrap/acceptor.py`).
+proxy gives it before TLS begins, it is that of the connection (`bootstrap/acceptor.py`).
 
 A header alone is never believed. `X-Forwarded-For` is read from its end, where each proxy adds the
 address it was called from, and only as far as the addresses are those of proxies that the settings

@@ -30,7 +30,7 @@ MANY_MEMBERS = (
     *("network_isolation_enabled", "restart_queued", "uninstall", "group_id", "notes"),
     *("event_log_flush_time", *ISOLATION_MEMBERS),
 )
-"""What many sensors may be told at once."""
+"""What may be ordered of many sensors at once."""
 
 _LAST_US = 253_402_300_799_000_000
 

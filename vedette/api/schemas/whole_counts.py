@@ -1,5 +1,5 @@
 """Counts over all hosts in records that belong to no sensor group, for callers who do not see all
-hosts: they would tell what hidden hosts do, as `filtered` of a search would."""
+hosts: they would reveal what hidden hosts do, as `filtered` of a search would."""
 
 from collections.abc import Mapping
 from typing import Any, Final

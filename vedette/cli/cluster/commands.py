@@ -65,9 +65,9 @@ def init(
     account = setup.account_of(settings.clickhouse_dsn)
     database = database_of(settings.clickhouse_dsn)
     # The database may not be there yet.
-    beside = "default" if dry_run else database
+    opened_in = "default" if dry_run else database
     with (
-        administrator(settings, creates=not dry_run, database=beside) as engine,
+        administrator(settings, creates=not dry_run, database=opened_in) as engine,
         migrated_state(settings) as state,
     ):
         shards = shard_count(engine)

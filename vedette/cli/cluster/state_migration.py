@@ -46,7 +46,7 @@ def _move(source: Database, target: Database) -> None:
     check_current(target)
 
     def note(table: str, found: TableContent, was_sent: bool) -> None:
-        told = "equal" if was_sent else "there already"
-        typer.echo(f"{table}: {found.rows} rows, checksum {found.checksum:016x}: {told}")
+        result = "equal" if was_sent else "there already"
+        typer.echo(f"{table}: {found.rows} rows, checksum {found.checksum:016x}: {result}")
 
     state_migration.move(source, target, note)

@@ -27,7 +27,7 @@ _COUNTS = (
 
 _MEANINGS = {
     "duplicate": "left out: stored before",
-    "not_kept": "left out: they tell of no process, and the setting keep does not name them",
+    "not_kept": "left out: they are about no process, and the setting keep does not name them",
     "filtered": "left out: by ingress filters",
     "rejected": "left out: see the reasons",
     "conflicts": "stored: record numbers that came before with other content",

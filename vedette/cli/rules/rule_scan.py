@@ -84,5 +84,5 @@ class RuleScan:
         return self._trial.rejected
 
     def judge(self, records: Iterable[bytes], source: str = "") -> list[TrialHit]:
-        """The hits of the records of one chunk, in order. `source` tells chunks apart."""
+        """The hits of the records of one chunk, in order. `source` distinguishes chunks."""
         return self._trial.judge(records, identity=source.encode())

@@ -179,7 +179,7 @@ async def rare(request: Request, here: Here, scope: Within) -> Response:
 
 
 @router.get("/ui/_/process/{process_id}/{segment_id}", summary="A process beside the list")
-async def beside(
+async def process_preview(
     process_id: str, segment_id: str, request: Request, here: Here, scope: Within
 ) -> Response:
     wanted = PreviewRequest(

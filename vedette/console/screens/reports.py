@@ -1,4 +1,4 @@
-"""Threat reports of all feeds: searched, ignored, heard again."""
+"""Threat reports of all feeds: searched, ignored and not ignored any more."""
 
 from typing import Annotated, Any, Final
 

@@ -149,7 +149,7 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
 
 @router.get("/ui/_/sensors/{sensor_id}/isolation", summary="What isolating a host would do")
 async def isolation(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
-    """Read before it is ordered; what stays reachable is what the host's next check-in is told."""
+    """Read before it is ordered; what stays reachable is what the host's next check-in returns."""
 
     def work() -> dict[str, Any]:
         row = _row(here, scope, sensor_id)

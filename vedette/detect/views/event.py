@@ -1,6 +1,6 @@
 """An event as rules see it: the classes it belongs to, and values by field name.
 
-Values are read once and remembered for as long as the event is judged: hundreds of rules ask for
+Values are read once and cached for as long as the event is judged: hundreds of rules ask for
 the same few fields.
 """
 

@@ -21,7 +21,7 @@ _TYPE: Final = re.compile(rb'"type"\s*:\s*"bundle"')
 
 
 def _outer(head: bytes) -> bytes:
-    """The first member name that tells formats apart; b"" for what is no JSON."""
+    """The first member name that distinguishes formats; b"" for what is no JSON."""
     if head.lstrip()[:1] not in (b"{", b"["):
         return b""
     found = _OUTER.search(head)

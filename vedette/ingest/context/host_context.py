@@ -63,7 +63,7 @@ class HostContext(Processes):
         self.computer_sid = ""
         """SID of the host, "" until an account of its own showed it."""
         self.adapters = ""
-        """Its network adapters, "" until a shipper told them (`ingest/adapters.py`)."""
+        """Its network adapters, "" until a shipper reports them (`ingest/adapters.py`)."""
         self.host_type = ""
         """domain_controller once a record said so; "" until then."""
         self.local: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""What macOS tells of a program's image and its code signature: Endpoint Security and osquery.
+"""What macOS reports of a program's image and its code signature: Endpoint Security and osquery.
 
 A signature names no certificate: only the signer's team, the name the code was signed with and the
 flags that the kernel has of it (kern/cs_blobs.h of XNU). The cdhash is a hash of the code

@@ -322,15 +322,15 @@ def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     return with_metadata(block, *_seen(event, time_us, hashes), of=(actor,))
 
 
-def _block_result(told: object) -> int:
+def _block_result(reported: object) -> int:
     """What became of the program, by name or number; a sensor that does not say kept it from
     starting."""
-    if told is None:
+    if reported is None:
         return NOT_STARTED
-    if isinstance(told, str):
-        return _BLOCK_RESULTS.get(told.lower(), BLOCK_RESULT_UNKNOWN)
-    is_known = type(told) is int and 0 <= told < len(BLOCK_STATUSES)
-    return told if is_known and isinstance(told, int) else BLOCK_RESULT_UNKNOWN
+    if isinstance(reported, str):
+        return _BLOCK_RESULTS.get(reported.lower(), BLOCK_RESULT_UNKNOWN)
+    is_known = type(reported) is int and 0 <= reported < len(BLOCK_STATUSES)
+    return reported if is_known and isinstance(reported, int) else BLOCK_RESULT_UNKNOWN
 
 
 def _module(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:

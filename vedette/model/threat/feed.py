@@ -54,7 +54,7 @@ class BrokenPart(Struct, frozen=True, kw_only=True):
     """Where it stands in the document."""
     problem: str
     report_id: str = ""
-    """Of the report that is lost, where it can be told."""
+    """Of the report that is lost, where it is known."""
 
 
 class FeedInfo(Struct, frozen=True, kw_only=True):

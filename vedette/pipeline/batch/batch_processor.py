@@ -258,7 +258,7 @@ class BatchProcessor:
                     self.seen.add_request(RECORD_TABLE, key)
 
     def pair_connections(self, commit: Commit) -> None:
-        """Leaves one event of each connection that two logs tell."""
+        """Leaves one event of each connection that two logs report."""
         self._connections.merge(commit.batches)
 
     def filter(self, commit: Commit) -> None:

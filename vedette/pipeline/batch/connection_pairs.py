@@ -1,4 +1,4 @@
-"""Pairs of records that tell one connection: Sysmon 3 and Security 5156 of the same process,
+"""Pairs of records that report one connection: Sysmon 3 and Security 5156 of the same process,
 direction, protocol, addresses and ports, within `CONNECTION_PAIR_US`.
 
 Records of one log are never taken for each other. Of n records of Sysmon and m of Security, of
@@ -25,11 +25,11 @@ _EVENT_IDS = frozenset({3, _SECURITY})
 
 
 _Connection = tuple[int, bool, Netconn, list[Outcome], int]
-"""A record of the commit that tells a connection: its time, whether Security tells it, the event,
+"""A record of the commit that reports a connection: its time, whether it is of Security, the event,
 and its place in the outcomes of the record."""
 
 _Known = list[tuple[int, bool, str]]
-"""Time, whether Security tells it, and name."""
+"""Time, whether it is of Security, and name."""
 
 
 class ConnectionPairs:
@@ -39,12 +39,12 @@ class ConnectionPairs:
         self._known: GenerationCache[int, _Known] = GenerationCache(CONNECTIONS_CACHED_MAX)
 
     def reset(self) -> None:
-        """Forgets everything: what is remembered may not have been stored."""
+        """Forgets everything: what is kept may not have been stored."""
         self._known = GenerationCache(CONNECTIONS_CACHED_MAX)
 
     def merge(self, batches: Iterable[DecodedBatch]) -> None:
         """Replaces, in the results of a commit, connections that its other records or those of
-        earlier commits tell as well."""
+        earlier commits report as well."""
         groups: dict[int, list[_Connection]] = {}
         for batch in batches:
             for record, result in zip(batch.records, batch.results, strict=True):
@@ -62,12 +62,12 @@ class ConnectionPairs:
             self._known[key] = [(time_us, is_security, event.domain)]
             return
         known = known or []
-        both = known + [(told[0], told[1], told[2].domain) for told in group]
+        both = known + [(one[0], one[1], one[2].domain) for one in group]
         self._known[key] = sorted(both)[-CONNECTION_PAIR_TIMES_MAX:]
         surplus = len(group) + connections(known) - connections(both)
         if surplus:
             # Security's first, since Sysmon's record may name the host.
-            group.sort(key=lambda told: (not told[1], told[0]))
+            group.sort(key=lambda one: (not one[1], one[0]))
             _leave_out(group[:surplus], group[surplus:], {name for _, _, name in known})
 
 
@@ -84,11 +84,11 @@ def _leave_out(surplus: list[_Connection], rest: list[_Connection], names: set[s
             outcomes[at] = Dnsquery(event.process_id, time_us, event.domain, 0, "")
 
 
-def connections(told: Iterable[tuple[int, bool, str]]) -> int:
-    """How many connections these times, each with its log, tell: all of them without the greatest
+def connections(reports: Iterable[tuple[int, bool, str]]) -> int:
+    """How many connections these times, each with its log, report: all of them without the greatest
     number of pairs that can be made."""
     times: tuple[list[int], list[int]] = ([], [])
-    for time_us, is_security, _ in told:
+    for time_us, is_security, _ in reports:
         times[is_security].append(time_us)
     ours, theirs = map(sorted, times)
     pairs = n = m = 0

@@ -6,7 +6,7 @@ of the commit and of their parents. Records that the server does not keep are ju
 that are duplicates, rejected, or dropped by an ingress filter are not.
 
 Hits are collapsed by rule and process (or record) within a commit: the first one has its values,
-the others are counted. Hits that a correlation is about are told apart by the values it asks for.
+the others are counted. Hits that a correlation is about differ by the values it asks for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -159,7 +159,7 @@ class RuleJudge:
     def _events(
         self, record: Record, host: Host, outcomes: list[Outcome]
     ) -> Iterator[tuple[Event, Callable[[], str]]]:
-        """The events of a record, each with what tells its process."""
+        """The events of a record, each with the identity of its process."""
         assert self._set is not None
         facts = self._assigner.facts
         if record.vedette_record == "windows":
@@ -231,7 +231,7 @@ def _readable(rules: Iterable[JudgedRule]) -> Iterator[Rule]:
 
 
 def _actor(record: Record, host: Host, outcomes: list[Outcome]) -> Callable[[], str]:
-    """Tells the acting process of an event-log record, "" for one without any: the one that the
+    """Identity of an event-log record's acting process, "" for one without any: the one that the
     record names, else the one that its first event was assigned to."""
 
     def actor() -> str:
@@ -242,7 +242,7 @@ def _actor(record: Record, host: Host, outcomes: list[Outcome]) -> Callable[[], 
         if first is None or isinstance(first, BinarySeen | Kept):
             return ""
         if isinstance(first, Facts) and first.values and not first.values.get("creation_observed"):
-            return ""  # without values it is an event that another record told as well
+            return ""  # without values it is an event that another record reported as well
         return first.process_id
 
     return actor

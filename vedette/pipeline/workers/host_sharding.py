@@ -199,7 +199,7 @@ class ShardedCommit:
         sharding: HostSharding,
         is_ours: Callable[[int], bool] = _all_are_ours,
     ) -> None:
-        """`is_ours` tells whether this server has a sensor, of the servers there are."""
+        """`is_ours` says whether this server has a sensor, of the servers there are."""
         self._sharded = sharded
         self._sharding = sharding
         self._is_ours = is_ours

@@ -241,7 +241,7 @@ class AccessTokens:
                 self._holders.popitem(last=False)
 
     def _cached_principal(self, key: str) -> tuple[bool, Principal | None]:
-        """Whether something fresh is remembered, and what."""
+        """Whether something fresh is cached, and what."""
         with self._lock:
             read_us, principal = self._holders.get(key, (0, None))
         is_fresh = 0 <= self._clock.now_us() - read_us < TOKEN_STALE_US

@@ -56,7 +56,7 @@ def count_attempt(database: Database, address: str, now_us: int) -> None:
 
 def spend(database: Database, number: str, now_us: int) -> None:
     """Raises UnauthorizedError for a number that was spent before, also where both come at the same
-    time. It is remembered for longer than an attempt is good (`SIGN_IN_WINDOW_S`)."""
+    time. It is kept for longer than an attempt is good (`SIGN_IN_WINDOW_S`)."""
     key = f"attempt {sha256(number.encode()).hexdigest()}"
     try:
         with database.writing() as connection:

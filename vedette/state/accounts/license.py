@@ -140,7 +140,7 @@ def request_block(found: Status, version: str) -> str:
 
 
 def active_yesterday(database: Database, now_us: int) -> int:
-    """Sensors of which something was heard since yesterday's midnight, without those that were
+    """Sensors that sent something since yesterday's midnight, without those that were
     new today. Only the latest contact of a sensor is kept: one that was silent yesterday and spoke
     today counts too."""
     today_us = now_us - now_us % _DAY_US

@@ -1,4 +1,4 @@
-"""Who may be told of a host: the scope of a user who is not making a request."""
+"""Who may be notified of a host: the scope of a user who is not making a request."""
 
 from sqlalchemy import Connection, exists, or_, select
 

@@ -220,7 +220,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _use_wal(dbapi: Any) -> None:
-    """A new file gets its mode by whoever is first. The others are told at once that it is locked:
+    """A new file gets its mode by whoever is first. The others get "locked" at once:
     `busy_timeout` does not hold for that."""
     until_s = time.monotonic() + SQLITE_BUSY_MS / 1_000
     while True:

@@ -74,8 +74,8 @@ def add_by_operator(database: Database, file: StoredFile, now_us: int) -> None:
         sent = update(STORED_FILE).where(is_it, STORED_FILE.c.added == Added.NO)
         connection.execute(sent.values(read_by=""))
         connection.execute(update(STORED_FILE).where(is_it).values(added=file.added))
-        told = {"shared": file.added == Added.SHARED}
-        note(connection, Entry("create", "file copy", file.sha256, None, told))
+        after = {"shared": file.added == Added.SHARED}
+        note(connection, Entry("create", "file copy", file.sha256, None, after))
 
 
 def add(database: Database, file: StoredFile, sender_id: int, now_us: int) -> None:

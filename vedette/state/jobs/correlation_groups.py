@@ -67,7 +67,7 @@ def forget(database: Database, spans_us: Mapping[str, int], now_us: int) -> None
 
 
 def count(database: Database, rule_ids: Iterable[str]) -> int:
-    """How many groups are remembered of some rules."""
+    """How many groups are kept of some rules."""
     query = select(func.count()).where(_ROW.rule_id.in_(list(rule_ids)))
     with database.reading() as connection:
         return int(connection.scalar(query) or 0)

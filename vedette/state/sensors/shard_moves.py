@@ -72,8 +72,10 @@ def swap(database: Database, moves: Sequence[SensorMove]) -> None:
             connection.execute(insert_new(connection, SENSOR_SHARD), row)
             of_sensor = SENSOR_SHARD.c.sensor_id == one.sensor_id
             connection.execute(update(SENSOR_SHARD).where(of_sensor).values(shard=one.target))
-            told = {"shard": one.source}, {"shard": one.target}
-            audit_log.note(connection, Entry("change", "sensor shard", str(one.sensor_id), *told))
+            before, after = {"shard": one.source}, {"shard": one.target}
+            audit_log.note(
+                connection, Entry("change", "sensor shard", str(one.sensor_id), before, after)
+            )
         _step(connection, "swap")
 
 

@@ -36,7 +36,7 @@ _FILTER: Final = re.compile(r"'(\w+)': '([^']*)'")
 
 def sharding_expression(known: ShardMap) -> str:
     """SQL of the slot (shard - 1) of column `sensor_id`. Deterministic, so that the engine can
-    tell from the sensors in a condition which shards it need not ask."""
+    derive from the sensors in a condition which shards it need not ask."""
     base = _in_turn(known.ranges[0].shards)
     for later in known.ranges[1:]:
         base = f"if(sensor_id >= {later.first_sensor_id:d}, {_in_turn(later.shards)}, {base})"

@@ -1,4 +1,4 @@
-"""Tells the end of a stream from its being cut off.
+"""Distinguishes the end of a stream from its being cut off.
 
 A stream of the embedded engine that is killed, or reaches its deadline, may end as if it had no
 more rows, without an error (chDB 4.4, where its reader is slower than the engine). So at the end of

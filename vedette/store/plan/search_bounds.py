@@ -135,7 +135,7 @@ def newest_since(
     engine: Engine, part: float, reach: Reach = EVERYWHERE, scope: Scope = EVERYTHING
 ) -> int:
     """The earliest window (epoch ms, at least 1) of about the newest `part` of all segments of a
-    scope: answers say it, and it is to tell nothing of other hosts."""
+    scope: answers say it, and it must reveal nothing of other hosts."""
     within = scoped(Condition("1"), scope)
     sql = (
         "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment "

@@ -69,8 +69,8 @@ def binary_rows(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[Bin
 def _merged(
     digest: str, seen: dict[str, Any] | None, readings: Sequence[dict[str, Any]]
 ) -> BinaryDocument:
-    told = {name.removeprefix("_"): value for name, value in (seen or {}).items()}
-    found: BinaryDocument = {**_EMPTY, "host_count": 0, **told, "hash": digest}
+    values = {name.removeprefix("_"): value for name, value in (seen or {}).items()}
+    found: BinaryDocument = {**_EMPTY, "host_count": 0, **values, "hash": digest}
     for column in _DECIDED:
         found[column.name] = _decided(column, found[column.name], readings)
     for name in ("md5", "sha256"):
@@ -82,10 +82,10 @@ def _merged(
     return {name: found[name] for name in BINARY_COLUMNS}
 
 
-def _decided(column: Column, told: Any, readings: Sequence[dict[str, Any]]) -> Any:
+def _decided(column: Column, merged: Any, readings: Sequence[dict[str, Any]]) -> Any:
     """What the newest reading of the bytes says, else what sensors said (`binary_sql._decided`)."""
     weak = WEAK.get(column.name)
-    options = [(0 if told else -2, told)]
+    options = [(0 if merged else -2, merged)]
     for row in readings:
         value = row[column.name]
         options.append((-2 if not value else -1 if value == weak else row["said"], value))

@@ -5,7 +5,7 @@
 - `record`   records without a process, or without a place in the model.
 - `binary`   what was seen of a file's image, by hash and sensor.
 - `unstored` numbers of records that arrived and made no row, with the reason: so that what is
-             missing can be told from what was left out.
+             missing can be distinguished from what was left out.
 - `binary_reading` what was read from a file's bytes, by hash.
 - `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
 - `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).

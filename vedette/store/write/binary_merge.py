@@ -53,7 +53,7 @@ def _known_md5s(engine: Engine) -> dict[str, str]:
     put a program under the name of another one.
     """
     alone = "SELECT hash FROM binary WHERE md5 = '' AND hash = sha256"
-    if not engine.query(f"{alone} LIMIT 1").rows:  # of most fleets: all senders tell the MD5
+    if not engine.query(f"{alone} LIMIT 1").rows:  # of most fleets: all senders report the MD5
         return {}
     read = engine.query(
         "SELECT sha256, max(md5) FROM binary_reading "

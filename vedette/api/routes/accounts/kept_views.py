@@ -32,7 +32,7 @@ _DAY_US: Final = 24 * 3600 * 1_000_000
 
 @router.get("/api/v1/me/preferences", summary="One's preferences")
 def preferences(here: Here, caller: Caller) -> Response:
-    """What the console was told, as it was told it."""
+    """What the console stored, unchanged."""
     with here.database.reading() as connection:
         body = kept_views.preferences(connection, id_of(here.database, caller.name))
     return json_answer(orjson.loads(body))

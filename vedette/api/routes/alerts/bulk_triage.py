@@ -93,7 +93,7 @@ def _counted(
     here: Services, caller: Principal, scope: Scope, acting: Scope, wanted: BulkChange
 ) -> Response:
     """What a change would be. The snapshot is when the newest of them was made: the newest of all
-    alerts would tell of those that the caller may not see."""
+    alerts would reveal those that the caller may not see."""
     now_us = here.clock.now_us()
     until_us = wanted.until_us
     if until_us is None:

@@ -58,7 +58,7 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
         except _REFUSALS as error:
             name = row.hostname if row else ""
             refused.append({"id": number, "hostname": name, "message": str(error)})
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "result": "success",
         "dry_run": body.get("dry_run") is True,
         "sensors": len(taken),
@@ -66,10 +66,10 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
         "host_types": dict(Counter(one.host_type or "unknown" for one in taken)),
         "refused": refused,
     }
-    if told["dry_run"] and changes.get("network_isolation_enabled") is True:
+    if answer["dry_run"] and changes.get("network_isolation_enabled") is True:
         always, now_us = here.settings.isolation_allow, here.clock.now_us()
-        told["isolation"] = asdict(isolation_reach(here.database, taken, always, now_us))
-    return json_answer(told)
+        answer["isolation"] = asdict(isolation_reach(here.database, taken, always, now_us))
+    return json_answer(answer)
 
 
 def _ids(given: object) -> list[int]:

@@ -56,8 +56,8 @@ async def _waited_for(services: Services, damaged: Iterable[DamagedPart]) -> dic
         "parts": lambda: _parts(services, damaged),
     }
     outcome = services.health_checks.outcome
-    told = await asyncio.gather(*(outcome(name, ask) for name, ask in asks.items()))
-    return dict(zip(asks, told, strict=True))
+    outcomes = await asyncio.gather(*(outcome(name, ask) for name, ask in asks.items()))
+    return dict(zip(asks, outcomes, strict=True))
 
 
 @router.get("/metrics", summary="Prometheus metrics")

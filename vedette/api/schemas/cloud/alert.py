@@ -153,8 +153,8 @@ def _workflow(row: AlertRow, workflow: Workflow) -> Body:
 
 
 def _determination(row: AlertRow, workflow: Workflow) -> Body:
-    told = workflow.determination or "NONE"
-    value = "FALSE_POSITIVE" if row["status"] == "False Positive" else told
+    determination = workflow.determination or "NONE"
+    value = "FALSE_POSITIVE" if row["status"] == "False Positive" else determination
     return {**_changed(workflow), "value": value}
 
 

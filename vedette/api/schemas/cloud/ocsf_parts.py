@@ -37,7 +37,7 @@ def endpoint(native: Body, **members: Any) -> Body:
 
 
 def process_of(native: Body, path: str) -> Body:
-    """The process that a record is about, with its parent where that can be told."""
+    """The process that a record is about, with its parent where that is known."""
     parent = some(
         uid=native.get("parent_guid"),
         pid=native.get("parent_pid") or None,

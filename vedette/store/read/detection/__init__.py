@@ -1,1 +1,1 @@
-"""Reads of what detection follows, found and was told: commits, hits, tags, alerts, reports."""
+"""Reads of what detection follows, found and reported: commits, hits, tags, alerts, reports."""

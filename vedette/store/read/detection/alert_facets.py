@@ -172,7 +172,7 @@ GROUPINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "level": ("level",),
     }
 )
-"""What alerts can be grouped by, and the columns that tell groups apart."""
+"""What alerts can be grouped by, and the columns that distinguish groups."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Matches of telemetry with the indicators of feeds, by keys (`model/threat/report_columns.py`).
 
-One query returns the distinct keys of some rows; the caller tells which of them are those of
+One query returns the distinct keys of some rows; the caller decides which of them are those of
 indicators, and asks where they were found. A name stands for itself and every name above it of two
 labels or more, an address for every network of a length that an indicator has.
 """
