@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -57,6 +58,22 @@ def test_a_relative_time_is_absolute_in_a_copied_link(visiting: Visiting) -> Non
               document.querySelector("script[type=module]").src))).absoluteLink()"""
         )
         assert re.search(r"[?&]t=\d{4}-\d\d-\d\dT[^&]*\.\.\d{4}", link.replace("%3A", ":"))
+
+
+def test_a_link_of_a_long_query_is_short_and_shows_the_same(visiting: Visiting) -> None:
+    script = """async () => (await import(new URL("copy.js",
+      document.querySelector("script[type=module]").src))).absoluteLink()"""
+    others = " ".join(f"-process_name:no-such-program-{number}.exe" for number in range(200))
+    with visiting() as mine, visiting() as theirs:
+        page = mine.open(f"/ui/process?{urlencode({'t': 'all', 'q': f'hostname:{HOST} {others}'})}")
+        shown, link = text_of(mine), page.evaluate(script)
+        assert re.fullmatch(re.escape(mine.url) + r"/ui/s/[\w-]{10,20}", link)
+        theirs.open(link.removeprefix(theirs.url))
+        assert text_of(theirs) == shown
+        assert len(theirs.page.input_value("textarea[name=q]")) > 2_000
+        theirs.expected.append("404")
+        theirs.open("/ui/s/forgotten")
+        assert "no such thing" in theirs.page.inner_text("main")
 
 
 def test_a_copied_call_asks_for_the_same_and_runs_nothing(

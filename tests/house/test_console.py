@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vedette.console.catalogue import LANGUAGES
-from vedette.console.static_files import static_files
+from vedette.console.static_files import _without_layout, static_files
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "vedette" / "console"
@@ -88,10 +88,15 @@ def test_scripts_stay_small(language: str) -> None:
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_no_literal_of_a_script_spans_lines(path: Path) -> None:
-    """They are served without indentation, which must be none of their content."""
+    """They are served without layout, which must be none of their content."""
     lines = path.read_text().split("\n")
     assert [line for line in lines if line.count("`") % 2 or "/*" in line] == []
-    assert static_files()[path.name].count(b"\n") == len(lines) - 1
+
+
+def test_lines_are_joined_where_no_statement_ends() -> None:
+    script = b'if (a) {\n  b(\n    c, // one\n    d);\n}\n\nlet e = f\nlet g = "{"\nlet h'
+    made = b'if(a){b(c,d);}\nlet e=f\nlet g="{"\nlet h'
+    assert _without_layout(script) == made
 
 
 @pytest.mark.parametrize(

@@ -92,10 +92,19 @@ def _collect(folder: Traversable, prefix: str, language: str, found: dict[str, b
 
 def _without_layout(script: bytes) -> bytes:
     """A script without indentation, comments, and spaces beside marks, but within "quotes" and on
-    lines with any other literal: a sixth of its bytes. Lines keep their numbers. No literal of
-    ours spans lines, which a test holds: so what follows ` // ` without a quote after it is a
-    comment."""
-    return b"\n".join(_line(line.strip()) for line in script.split(b"\n"))
+    lines with any other literal: a sixth of its bytes. No literal of ours spans lines, which a
+    test holds: so what follows ` // ` without a quote after it is a comment, and a line is joined
+    to the one before where no statement could end between them."""
+    made, before = bytearray(), b";"
+    for line in filter(None, (_line(line.strip()) for line in script.split(b"\n"))):
+        made += line if _is_joined(before, line) else b"\n" + line
+        before = line
+    return bytes(made)
+
+
+def _is_joined(before: bytes, line: bytes) -> bool:
+    goes_on = before[-1] in b";{,([" or line[0] in b")].?:"
+    return b" // " not in before and (goes_on or (before[-1] == line[0] == ord("}")))
 
 
 def _line(line: bytes) -> bytes:

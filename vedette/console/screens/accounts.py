@@ -2,11 +2,12 @@
 
 from ipaddress import ip_network
 from typing import Annotated, Any, Final
+from urllib.parse import parse_qsl, urlencode
 
 import orjson
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
@@ -21,6 +22,7 @@ from vedette.settings import catalogue, shown
 from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
 from vedette.state.accounts import license as licenses
 from vedette.state.accounts.audit_trail import Search
+from vedette.state.accounts.kept_views import Permalink
 from vedette.state.policy import app_control, approved_addresses, groups
 from vedette.state.policy.approved_addresses import is_in
 
@@ -138,6 +140,19 @@ async def me(request: Request, here: Here, caller: Caller) -> Response:
         return {"preferences": body, "searches": searches, "own_tokens": own}
 
     return render(request, "screens/me.html", roles=ROLE_NAMES, **await to_thread.run_sync(work))
+
+
+@router.get("/ui/s/{link_id}", summary="The view of a short link")
+async def linked(link_id: str, here: Here) -> Response:
+    """Leads to the view, which shows what its reader may see. Raises NotFoundError."""
+
+    def work() -> Permalink:
+        with here.database.reading() as connection:
+            return kept_views.permalink(connection, link_id, here.clock.now_us())
+
+    found = await to_thread.run_sync(work)
+    params = urlencode(parse_qsl(found.params, keep_blank_values=True))
+    return RedirectResponse(f"/ui/{found.view.replace('_', '/')}?{params}", status_code=303)
 
 
 def _shown(here: Services) -> list[tuple[str, Any, str]]:

@@ -113,6 +113,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         then=then,
         spans=_SPANS,
         groups=list(GROUPS),
+        narrows={field: one for one, (_, field) in GROUPS.items()},
         statuses=STATUSES,
         thousand=THOUSAND,
         default_query=OPEN,

@@ -78,6 +78,13 @@ COUNTS: Final = (
 
 WEEKDAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 SORTS: Final = ("start", "last_update", "hostname", "username", "process_name", "parent_name")
+GROUPS: Final = {
+    "id": "id", "none": "", "hostname": "hostname", "username": "username",
+    "process_name": "process_name", "parent_name": "parent_name", "path": "path",
+    "process_md5": "process_md5",
+}  # fmt: skip
+"""What the address calls a grouping → the field of which each value is a result."""
+
 TIME_FIELDS: Final = ("last_update", "start", "last_server_update")
 _MARKED: Final = ("process_name", "path", "cmdline", "parent_name", "username", "hostname")
 
@@ -159,22 +166,27 @@ async def week(request: Request, here: Here, scope: Within) -> Response:
 
 @router.get("/ui/_/process/rare", summary="The rare end of one facet")
 async def rare(request: Request, here: Here, scope: Within) -> Response:
-    """The values that occur least, of those that were counted."""
+    """The values that occur least, of those that were counted; with `most`, those that occur most,
+    as many as were counted."""
     asked = _asked(request, here.clock.now_us())
     name = request.query_params.get("facet", "")
     facets = {name: FACETS[name]} if name in FACETS else {}
     found = await _find(request, here, scope, asked, facets, rows=0)
-    tree = carried_query(asked.parts, PROCESS)
+    tree, counted = carried_query(asked.parts, PROCESS), found.facets.get(name, ())
+    is_most = "most" in request.query_params
+    rarest = list(reversed(counted))[: limits.FACET_VALUES_SHOWN]
     return render(
         request,
         "fragments/process/facet_values.html",
+        view=asked.view,
         name=name,
         field=facets[name][1] if facets else "",
-        values=list(reversed(found.facets.get(name, ())))[: limits.FACET_VALUES_SHOWN],
+        values=counted if is_most else rarest,
         shown=_value_text,
         state=narrowed(tree),
-        most=1,
+        most=counted[0][1] if counted and is_most else 1,
         more=0,
+        is_rare=not is_most,
     )
 
 
@@ -221,14 +233,14 @@ def _asked(request: Request, now_us: int) -> _Asked:
     parts = [("q", view.query)] if view.query.strip() else []
     if span.condition:
         parts.append((f"svc.q.{field}", span.condition))
-    group = request.query_params.get("group", "id")
+    group = GROUPS.get(request.query_params.get("group", ""), "id")
     sort_field, _, direction = (request.query_params.get("sort") or "start desc").partition(" ")
     wanted = SearchRequest(
         parts=tuple(parts),
         rows=view.rows,
         start=view.start,
         sorts=(Sort(sort_field if sort_field in SORTS else "start", direction != "asc"),),
-        group="" if group == "none" else "id",
+        group=group,
     )
     return _Asked(now_us, view, span, field, wanted)
 
@@ -282,7 +294,7 @@ def _page(
     sort = asked.request.sorts[0]
     params += [("sort", f"{sort.field} {'desc' if sort.is_descending else 'asc'}")]
     params += [("rows", str(view.rows)), ("start", str(view.start))]
-    params += [("svc.group", "id")] if asked.request.group else []
+    params += [("svc.group", asked.request.group)] if asked.request.group else []
     template = "fragments/process/results.html" if view.is_part else "screens/process_search.html"
     return render(
         request,
@@ -296,7 +308,9 @@ def _page(
         sort=sort,
         time_field=asked.time_field,
         time_fields=TIME_FIELDS,
-        grouped=bool(asked.request.group),
+        group=asked.request.group or "none",
+        groups=GROUPS,
+        narrows={one: one for one in GROUPS},
         shown=_value_text,
         params=params,
         choices=CHOICES,

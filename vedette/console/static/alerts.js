@@ -248,12 +248,3 @@ if (grid) {
   if (first && !parameter("d")) show(first);
 }
 
-document.addEventListener("narrow", (event) => {
-  const { field, value, how } = event.detail;
-  const url = new URL(location.href);
-  const term = `${field}:"${value.replaceAll('"', " ")}"`;
-  const query = grid.dataset.base;
-  url.searchParams.set("q", how === "only" ? term : `${query} ${how === "exclude" ? "-" : ""}${term}`.trim());
-  url.searchParams.delete("d");
-  location.assign(url);
-});

@@ -1,7 +1,7 @@
 // The menu of copies: link, query, API call as curl or Python, rows as JSON. A page names its call
 // in <template id="call" data-method data-path data-params='[["q","..."]]'>.
 
-import { get, done, attempt } from "./api.js";
+import { attempt, call, done, get } from "./api.js";
 import { iso, meta, say } from "./dom.js";
 import { openMenu } from "./menu.js";
 
@@ -56,8 +56,9 @@ export function asPython(call) {
   return `import json\nfrom cbapi.response import CbResponseAPI\n\ncb = CbResponseAPI()\nfound = cb.${what}(${python(call.path)}, json.loads(${python(call.body)}))\n`;
 }
 
-// The same view for somebody else, later: relative times become absolute.
-export function absoluteLink() {
+// The same view for somebody else, later: relative times become absolute, and what is too long for
+// chats and tickets is kept under a short address.
+export async function absoluteLink() {
   const url = new URL(location.href);
   const span = url.searchParams.get("t") ?? document.body.dataset.span ?? "";
   const match = /^-(\d+)([mhd])$/.exec(span);
@@ -67,15 +68,21 @@ export function absoluteLink() {
     url.searchParams.set("t", `${iso(now - size)}..${iso(now)}`);
   }
   url.searchParams.set("seen", iso(now));
-  return url.href;
+  if (url.href.length <= 2000) return url.href;
+  const view = url.pathname.slice(4).replaceAll("/", "_");
+  return `${url.origin}/ui/s/${(await call("POST", "/api/v1/permalink", { view, params: url.search.slice(1) })).id}`;
 }
+
+export const copies = (value, key) =>
+  [[_("Copy value"), key, value], [_("Copy value, escaped"), "e", escaped(value)], [_("Copy value, defanged"), "d", defanged(value)]]
+    .map(([label, letter, text]) => ({ label, key: letter, act: () => copyText(text, _("Value copied")) }));
 
 export function copyMenu(anchor) {
   const call = pageCall();
   const query = document.querySelector("[data-query]");
   const row = document.querySelector("tr[aria-selected=true], tr.open, tr:focus-within");
   const cell = document.activeElement?.closest("td");
-  const entries = [{ label: _("Link to this view"), key: "l", act: () => copyText(absoluteLink(), _("Link copied")) }];
+  const entries = [{ label: _("Link to this view"), key: "l", act: () => attempt(async () => copyText(await absoluteLink(), _("Link copied"))) }];
   if (query) entries.push({ label: _("Query"), key: "q", act: () => copyText(query.value, _("Query copied")) });
   if (call) {
     entries.push({ label: _("API call as curl"), key: "c", act: () => copyText(asCurl(call), _("curl copied")) });
@@ -84,11 +91,6 @@ export function copyMenu(anchor) {
   if (row?.dataset.json) {
     entries.push({ label: _("JSON of the row"), key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), _("JSON copied"))) });
   }
-  if (cell?.dataset.value !== undefined) {
-    const value = cell.dataset.value;
-    entries.push({ label: _("Value"), key: "v", act: () => copyText(value, _("Value copied")) });
-    entries.push({ label: _("Value, escaped"), act: () => copyText(escaped(value), _("Value copied")) });
-    entries.push({ label: _("Value, defanged"), act: () => copyText(defanged(value), _("Value copied")) });
-  }
+  if (cell?.dataset.value) entries.push(...copies(cell.dataset.value, "v"));
   openMenu(anchor, entries);
 }

@@ -4,9 +4,11 @@
 
 import { isTyping, say } from "./dom.js";
 import { closeFlyout, isOpen, openFlyout } from "./flyout.js";
-import { copyText } from "./copy.js";
+import { copyText, copies } from "./copy.js";
 import { openMenu } from "./menu.js";
+import { openOmnibox } from "./omnibox.js";
 import { preference } from "./preferences.js";
+import { narrowedQuery } from "./query.js";
 
 const everyRow = (grid) => [...grid.querySelectorAll("tr[data-row]")]; // folded ones too
 const rowsOf = (grid) => everyRow(grid).filter((row) => !row.hidden);
@@ -67,26 +69,42 @@ export function openRow(row) {
   else row.querySelector("a[data-open]")?.click();
 }
 
-// Narrowing by a value is the screen's: it listens for "narrow" with field, value and how.
+// What the list of an element is grouped by, by field; null where cells do not narrow its query.
+const groupsOf = (element) => JSON.parse(element.closest("[data-narrows]")?.dataset.narrows ?? "null");
+
+// Narrowing by a value, or grouping by its field: a screen that does it otherwise than by its address
+// listens for "narrow" with field, value and how.
 export function narrow(element, how) {
   const { field, value } = element.dataset;
-  if (field === undefined || value === undefined) return;
-  element.dispatchEvent(new CustomEvent("narrow", { bubbles: true, detail: { field, value, how } }));
+  const groups = groupsOf(element);
+  if (!groups || !field || value === undefined) return;
+  const detail = { field, value, how, group: groups[field] };
+  if (!element.dispatchEvent(new CustomEvent("narrow", { bubbles: true, cancelable: true, detail }))) return;
+  const url = new URL(location.href);
+  if (how === "group") url.searchParams.set("by", detail.group);
+  else url.searchParams.set("q", narrowedQuery(document.querySelector("[data-query]").defaultValue, detail));
+  for (const name of ["d", "start"]) url.searchParams.delete(name);
+  location.assign(url);
 }
 
 function cellMenu(row, cell) {
   const entries = [];
-  if (cell?.dataset.field) {
-    entries.push(cell.dataset.field);
-    for (const [how, key, label] of [["include", "+", _("Include")], ["exclude", "-", _("Exclude")], ["only", "o", _("Only this")]]) {
-      entries.push({ label, key, act: () => narrow(cell, how) });
+  const { field, value } = cell?.dataset ?? {};
+  const groups = field && groupsOf(cell);
+  if (field) entries.push(field);
+  if (groups) {
+    for (const [how, key, label] of [["include", "+", _("Include")], ["exclude", "-", _("Exclude")], ["only", "o", _("Only this")], ["group", "G", _("Group by")]]) {
+      if (how !== "group" || groups[field]) entries.push({ label, key, act: () => narrow(cell, how) });
     }
   }
-  if (cell?.dataset.value !== undefined) entries.push({ label: _("Copy value"), key: "c", act: () => copyText(cell.dataset.value, _("Value copied")) });
+  if (value) entries.push(...valueEntries(value));
   if (row.dataset.flyout) entries.push({ label: _("Open beside the list"), key: "Enter", act: () => openRow(row) });
   for (const link of row.querySelectorAll("a[data-open]")) entries.push({ label: link.dataset.label ?? _("Open"), href: link.getAttribute("href") });
   if (entries.length) openMenu(cell ?? row, entries);
 }
+
+// What can be done with any value, wherever it stands.
+export const valueEntries = (value) => [...copies(value, "c"), { label: _("Look up"), key: "l", act: () => openOmnibox(value) }];
 
 function page(grid, rel) {
   grid.closest("[data-list]")?.querySelector(`a[rel="${rel}"]`)?.click();

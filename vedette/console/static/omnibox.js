@@ -71,10 +71,14 @@ function show(found) {
   return [facts, make("nav", { "aria-label": _("What was found") }, ...links)];
 }
 
-export function openOmnibox() {
+export function openOmnibox(text = "") {
   const field = dialog ? dialog.querySelector("input") : build();
   dialog.showModal();
+  if (text) {
+    field.value = text;
+    field.dispatchEvent(new Event("input"));
+  }
   field.select();
 }
 
-bind("Ctrl+k", _("Look anything up"), openOmnibox);
+bind("Ctrl+k", _("Look anything up"), () => openOmnibox());

@@ -18,7 +18,10 @@ startQuery(field);
 startHistogram(setRange);
 
 document.addEventListener("narrow", (event) => {
-  field.value = narrowedQuery(field.value, event.detail);
+  event.preventDefault();
+  const { how, group } = event.detail;
+  if (how === "group") form.elements.group.value = group;
+  else field.value = narrowedQuery(field.value, event.detail);
   field.dispatchEvent(new Event("input"));
   form.requestSubmit();
 });
@@ -46,12 +49,11 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-action=show-news]")) form.requestSubmit();
   const chooser = event.target.closest("[data-action=columns]");
   if (chooser) columns(chooser);
-  const rare = event.target.closest("[data-rare]");
-  if (rare) rare.setAttribute("aria-pressed", "true");
+  const end = event.target.closest("[data-rare], [data-more]");
+  if (end) end.closest(".facet").querySelector("[data-rare]").setAttribute("aria-pressed", end.matches("[data-rare]"));
 });
 
-form.elements.t.addEventListener("change", () => form.requestSubmit());
-form.elements.tf.addEventListener("change", () => form.requestSubmit());
+document.addEventListener("change", ({ target }) => target.matches("select") && target.form === form && form.requestSubmit());
 
 // In the facets, letters act on the value that has the focus.
 document.addEventListener("keydown", (event) => {
@@ -59,7 +61,7 @@ document.addEventListener("keydown", (event) => {
   if (!value || isTyping(event.target)) return;
   const how = { "+": "include", "-": "exclude", o: "only" }[event.key];
   if (how) value.querySelector(`[data-narrow=${how}]`).click();
-  else if (event.key === "r") value.closest(".facet").querySelector("[data-rare]").click();
+  else if (event.key === "r" || event.key === "m") value.closest(".facet").querySelector(event.key === "r" ? "[data-rare]" : "[data-more]")?.click();
   else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     const all = [...document.querySelectorAll(".facet [data-field]")];
     const next = all[all.indexOf(value) + (event.key === "ArrowDown" ? 1 : -1)];
@@ -84,6 +86,7 @@ document.addEventListener("content", () => {
   const row = results.querySelector("tr[data-row]");
   if (row && [field, document.body].includes(document.activeElement)) focusRow(row);
 });
+bind("m", _("In a facet: all its values"), () => false);
 bind("r", _("Rare values of the first facet"), () => document.querySelector(".facet [data-rare]")?.click());
 
 const focused = () => document.querySelector("tr[data-row]:focus, tr[data-row]:focus-within, tr.open");
