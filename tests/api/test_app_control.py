@@ -32,6 +32,28 @@ def test_another_server_does_not_get_the_token(analyst: httpx.Client) -> None:
     assert analyst.post(PATH, json=both).json()["auth_token_set"] is True
 
 
+@pytest.mark.parametrize("url", ["x.example:8443", "[2001:db8::1]:443", "192.0.2.7", "x_1.a."])
+def test_names_and_addresses_are_taken(analyst: httpx.Client, url: str) -> None:
+    assert analyst.post(PATH, json={"server_url": url}).json()["server_url"] == url
+
+
+def test_changes_are_in_the_audit_log_without_the_token(analyst: httpx.Client) -> None:
+    analyst.post(PATH, json={"ssl_certificate_verify": True})
+    analyst.post(PATH, json={"server_url": "audit.example", "auth_token": "marked1"})
+    analyst.post(PATH, json={"auth_token": "marked2", "ssl_certificate_verify": False})
+    analyst.post(PATH, json={"ssl_certificate_verify": False})  # changes nothing
+    analyst.post(PATH, json={"server_url": "audit2.example", "ssl_certificate_verify": True})
+    answer = analyst.get("/api/v1/audit", params={"object": "setting:platformserver", "rows": 3})
+    moved, replaced, first = answer.json()["results"]
+    assert first["after"] == {"server_url": "audit.example", "auth_token": "(set)"}
+    assert replaced["before"] == {"ssl_certificate_verify": True, "auth_token": "(set)"}
+    assert replaced["after"] == {"ssl_certificate_verify": False, "auth_token": "(changed)"}
+    assert (moved["before"]["auth_token"], moved["after"]["auth_token"]) == ("(set)", "(not set)")
+    assert moved["author"] == "admin"
+    assert moved["address"]
+    assert "marked" not in answer.text
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -40,6 +62,13 @@ def test_another_server_does_not_get_the_token(analyst: httpx.Client) -> None:
         {"server_url": "user@x.example"},
         {"server_url": "x\r\ny"},
         {"server_url": 5},
+        {"server_url": "x.example:0"},
+        {"server_url": "x.example:65536"},
+        {"server_url": "[:::::]"},
+        {"server_url": "[fe80::1%eth0]"},
+        {"server_url": ".."},
+        {"server_url": "-x"},
+        {"server_url": "a" * 300},
         {"ssl_certificate_verify": "maybe"},
         {"watchlist_export": 1},
         {"auth_token": "a b"},

@@ -168,14 +168,35 @@ def test_an_address_that_a_shell_could_expand_makes_no_installer(
 
 
 def test_no_value_of_an_installer_is_expanded_by_a_shell() -> None:
-    for script in (osx_script("sensor.pkg", "host:8443"), windows_script("s.msi", "msi", "host")):
+    address = "https://host:8443"
+    for script in (osx_script("sensor.pkg", address), windows_script("s.msi", "msi", address)):
         assert "<<FLAGS" not in script
         assert '@"' not in script
     for wrong in ("a b", "$(id)", "x'y", "`id`", ""):
         with pytest.raises(BadRequestError):
-            osx_script("sensor.pkg", wrong)
+            osx_script("sensor.pkg", f"https://host/{wrong}" if wrong else "")
         with pytest.raises(BadRequestError):
             linux_script(wrong)
+
+
+@pytest.mark.parametrize(("os", "kind"), [("windows", "msi"), ("osx", "pkg")])
+def test_osquery_asks_below_the_path_of_the_groups_address(
+    server: Server, analyst: httpx.Client, tmp_path: Path, os: str, kind: str
+) -> None:
+    """A proxy may have this server below a path; the Linux sensor goes there as well."""
+    group_id, _ = open_group(server, f"below a path {os}")
+    wanted = {"sensorbackend_server": "https://proxy.example:8443/edr/one/"}
+    assert analyst.put(f"/api/v1/group/{group_id}", json=wanted).status_code == 200
+    place = "windows/msi" if os == "windows" else os
+    with package(server, tmp_path, os, kind):
+        answer = analyst.get(f"/api/v1/group/{group_id}/installer/{place}")
+    archive = zipfile.ZipFile(io.BytesIO(answer.content))
+    name = next(one for one in archive.namelist() if one.startswith("install."))
+    flags = [one for one in archive.read(name).decode().splitlines() if one.startswith("--")]
+    assert "--tls_hostname=proxy.example:8443" in flags
+    asked = [one.partition("=")[2] for one in flags if "_endpoint=" in one]
+    assert len(asked) == 5
+    assert all(one.startswith("/edr/one/osquery/") for one in asked)
 
 
 def test_an_installer_carries_the_key_that_signs_updates(

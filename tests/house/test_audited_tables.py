@@ -25,7 +25,8 @@ NOT_AUDITED: Final = {
     "host_slot": "which server has which hosts, by their leases",
     "ingress_filter_rate": "what filters have counted",
     "installer_chunk": "the bytes of an installer, which is audited",
-    "kept_value": "small values of the server itself; the clock's has an entry of its own",
+    "kept_value": "small values of the server itself; changes of the clock's and of the "
+    "application-control server's settings have entries of their own",
     "lease": "which server runs a job",
     "live_query_target": "answers of hosts to a live query, which is audited",
     "open_commit": "commits that are under way",

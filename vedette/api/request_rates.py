@@ -5,10 +5,15 @@ buckets: all together let through what one may, and what they do in that second.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import islice
 from threading import Lock
+from typing import Final
 
 from vedette.limits import RATES_KEPT_MAX
+
+FAILURES: Final = "failures of "
+"""What keys of addresses begin with: their failures are counted."""
 
 _MINUTE_US = 60_000_000
 
@@ -20,50 +25,81 @@ class RequestRates:
     def __init__(self) -> None:
         self._lock = Lock()
         self._buckets: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        self._let_through: OrderedDict[str, int] = OrderedDict()
-        """By key, all that this server has let through."""
-        self._changed: set[str] = set()
-        self._of_others: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """By key and server, all that another one had let through at the last exchange."""
-        self._has_exchanged = False
-        self._owed: dict[str, int] = {}
-        """By key, what others let through since the last request here."""
+        self._untold: OrderedDict[str, int] = OrderedDict()
+        """By key, what this server has let through and not told the others."""
+        self._of_others: dict[tuple[str, str], int] = {}
+        """By key and server, what another one had let through at the last exchange."""
+        self._knows_all = False
+        """Whether `_of_others` is all that the others told then."""
 
     def take(self, key: str, per_minute: int, now_us: int) -> bool:
         """Whether `key` may make one more request now; always, where `per_minute` is 0."""
         if not per_minute:
             return True
         with self._lock:
-            left, taken_us = self._buckets.pop(key, (float(per_minute), now_us))
-            filled = max(0, now_us - taken_us) * per_minute / _MINUTE_US
-            left = min(float(per_minute), left + filled)
-            left = max(0.0, left - self._owed.pop(key, 0))
+            left = self._left(key, per_minute, now_us)
             is_allowed = left >= 1
+            self._buckets.pop(key, None)
             self._buckets[key] = (left - 1 if is_allowed else left, now_us)
             if is_allowed:
-                self._let_through[key] = self._let_through.pop(key, 0) + 1
-                self._changed.add(key)
-            for kept in (self._buckets, self._let_through):
+                self._untold[key] = self._untold.pop(key, 0) + 1
+            for kept in (self._buckets, self._untold):
                 if len(kept) > RATES_KEPT_MAX:
                     kept.popitem(last=False)
         return is_allowed
 
-    def changed(self) -> dict[str, int]:
-        """All that was let through, by key, of the keys that changed since the last call."""
+    def untold(self) -> dict[str, int]:
+        """What was let through since the last exchange that `note_told` heard of, by key."""
         with self._lock:
-            changed, self._changed = self._changed, set()
-            return {key: self._let_through[key] for key in changed if key in self._let_through}
+            return dict(self._untold)
 
-    def note_others(self, totals: Mapping[tuple[str, str], int]) -> None:
-        """What other servers have let through, by key and server."""
+    def note_told(self, told: Mapping[str, int]) -> None:
+        """Others know of this much."""
+        with self._lock:
+            for key, count in told.items():
+                left = self._untold.get(key, 0) - count
+                if left > 0:
+                    self._untold[key] = left
+                else:
+                    self._untold.pop(key, None)
+
+    def note_others(
+        self,
+        totals: Mapping[tuple[str, str], int],
+        per_minute: Callable[[str], int],
+        now_us: int,
+    ) -> None:
+        """What other servers have let through, by key and server: all that are in use.
+
+        What they did since the last exchange is taken from the buckets here. Of more than
+        RATES_KEPT_MAX some are not remembered, and cost nothing the next time: it cannot be told
+        how much of theirs is new."""
         with self._lock:
             for of, total in totals.items():
-                more = total - self._of_others.pop(of, 0)
-                self._of_others[of] = total
-                if more > 0 and self._has_exchanged:
-                    self._owed[of[0]] = self._owed.get(of[0], 0) + more
-            self._has_exchanged = True  # what was before this server began is nobody's debt
-            while len(self._of_others) > RATES_KEPT_MAX:
-                self._of_others.popitem(last=False)
-            while len(self._owed) > RATES_KEPT_MAX:
-                self._owed.pop(next(iter(self._owed)))
+                if more := self._more(of, total):
+                    self._charge(of[0], more, per_minute(of[0]), now_us)
+            known = {of: totals[of] for of in self._of_others if of in totals}
+            new = (of for of in totals if of not in known)
+            added = islice(new, max(0, RATES_KEPT_MAX - len(known)))
+            self._of_others = known | {of: totals[of] for of in added}
+            self._knows_all = len(totals) <= RATES_KEPT_MAX
+
+    def _left(self, key: str, per_minute: int, now_us: int) -> float:
+        left, taken_us = self._buckets.get(key, (float(per_minute), now_us))
+        filled = max(0, now_us - taken_us) * per_minute / _MINUTE_US
+        return min(float(per_minute), left + filled)
+
+    def _charge(self, key: str, count: int, per_minute: int, now_us: int) -> None:
+        """A bucket stays where it is among those that were idle: it was not used here."""
+        if not per_minute:
+            return
+        left = self._left(key, per_minute, now_us)
+        self._buckets[key] = max(0.0, left - count), now_us
+        if len(self._buckets) > RATES_KEPT_MAX:
+            self._buckets.popitem(last=False)
+
+    def _more(self, of: tuple[str, str], total: int) -> int:
+        before = self._of_others.get(of)
+        if before is None:
+            return total if self._knows_all else 0
+        return total - before if total >= before else total  # its count was begun anew

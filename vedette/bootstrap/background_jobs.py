@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from vedette.api.request_rates import FAILURES
 from vedette.bootstrap.write_path import WritePath
 from vedette.clock import Clock
 from vedette.jobs.timer import TIMER, Job
@@ -156,8 +157,17 @@ def delete_old_alerts(here: "Services") -> None:
 def share_request_counts(here: "Services") -> None:
     """In a cluster, where a limit of requests holds for all servers together."""
     if here.cluster is not None:
-        used, own_id = here.rates.changed(), here.cluster.membership.id
-        here.rates.note_others(request_counts.exchange(here.database, own_id, used))
+        untold, own_id = here.rates.untold(), here.cluster.membership.id
+        totals = request_counts.exchange(here.database, own_id, untold)
+        here.rates.note_told(untold)
+        here.rates.note_others(totals, lambda key: _rate_of(here, key), here.clock.now_us())
+
+
+def _rate_of(here: "Services", key: str) -> int:
+    """How many requests a minute a key of `RequestRates` may make."""
+    if key.startswith(FAILURES):
+        return here.settings.failures_per_minute
+    return here.settings.requests_per_minute
 
 
 def audit_head_to_syslog(here: "Services") -> None:

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from string import Template
 from typing import Final
+from urllib.parse import urlsplit
 
 from vedette.errors import BadRequestError
 
@@ -82,20 +83,27 @@ def linux_script(exe_name: str) -> str:
     return _LINUX.substitute(name=_checked_name(exe_name))
 
 
-def windows_script(package: str, kind: str, host: str) -> str:
+def windows_script(package: str, kind: str, server_url: str) -> str:
     """`install.ps1` for a package of osquery (msi), or any other (exe)."""
-    package, host = _checked_name(package), _checked_name(host)
+    package, (host, path) = _checked_name(package), _host_and_path(server_url)
     command = (
         f"Start-Process msiexec.exe -Wait -ArgumentList '/i', \"`\"$$here\\{package}`\"\", '/qn'"
         if kind == "msi"
         else f"Start-Process \"$$here\\{package}\" -Wait -ArgumentList '/quiet'"
     )
-    return _WINDOWS.substitute(install=command.replace("$$", "$"), host=host)
+    return _WINDOWS.substitute(install=command.replace("$$", "$"), host=host, path=path)
 
 
-def osx_script(package: str, host: str) -> str:
+def osx_script(package: str, server_url: str) -> str:
     """`install.sh` for osquery's pkg."""
-    return _OSX.substitute(package=_checked_name(package), host=_checked_name(host))
+    host, path = _host_and_path(server_url)
+    return _OSX.substitute(package=_checked_name(package), host=host, path=path)
+
+
+def _host_and_path(server_url: str) -> tuple[str, str]:
+    """What osquery wants apart: `tls_hostname`, and what its routes begin with."""
+    parts = urlsplit(checked_url(server_url))
+    return parts.netloc, parts.path.rstrip("/")
 
 
 _URL: Final = re.compile(
@@ -106,18 +114,18 @@ _LAST_PORT: Final = (1 << 16) - 1
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._\[\]:-]{1,300}")
 
 _OSQUERY_FLAGS: Final = """\
---enroll_tls_endpoint=/osquery/enroll
+--enroll_tls_endpoint=$path/osquery/enroll
 --config_plugin=tls
---config_tls_endpoint=/osquery/config
+--config_tls_endpoint=$path/osquery/config
 --logger_plugin=tls
---logger_tls_endpoint=/osquery/log
+--logger_tls_endpoint=$path/osquery/log
 --disable_distributed=false
 --distributed_plugin=tls
---distributed_tls_read_endpoint=/osquery/distributed/read
---distributed_tls_write_endpoint=/osquery/distributed/write
+--distributed_tls_read_endpoint=$path/osquery/distributed/read
+--distributed_tls_write_endpoint=$path/osquery/distributed/write
 --disable_events=false
 """
-"""What osquery is to ask of this server; the same on every system."""
+"""What osquery is to ask below the path of the server's address; the same on every system."""
 
 _UNIT: Final = Template("""\
 [Unit]

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 from typing import IO, Final
-from urllib.parse import urlsplit
 
 import vedette
 from vedette.blobs.blob_store import BlobStore, pieces_of
@@ -59,12 +58,11 @@ def packaged_installer(
             f"--kind {kind} FILE` does that, with osquery's package or another that you use"
         )
     settings = _settings(database, group, server_url)
-    host = urlsplit(settings.server_url).netloc
-    file_name = f"sensor.{kind}"
+    file_name, server_url = f"sensor.{kind}", settings.server_url
     if os == "windows":
-        script_name, script = "install.ps1", texts.windows_script(file_name, kind, host)
+        script_name, script = "install.ps1", texts.windows_script(file_name, kind, server_url)
     else:
-        script_name, script = "install.sh", texts.osx_script(file_name, host)
+        script_name, script = "install.sh", texts.osx_script(file_name, server_url)
     members = {
         script_name: script.encode(),
         texts.SETTINGS_NAME: texts.settings_text(settings, _DATA_DIRS[os]).encode(),

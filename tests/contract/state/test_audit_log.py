@@ -13,7 +13,7 @@ from vedette.state.db.audit_log import Entry
 from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR, TOKEN, USER
-from vedette.state.db.schema_audit import AUDIT
+from vedette.state.db.schema_audit import AUDIT, AUDIT_HEAD
 from vedette.state.db.schema_console import SAVED_SEARCH
 from vedette.state.policy import bans, groups
 
@@ -121,6 +121,23 @@ def test_a_removed_entry_is_found(database: Database, number: int) -> None:
     with database.writing() as connection:
         connection.execute(delete(AUDIT).where(AUDIT.c.number == gone))
     assert "missing" in audit_trail.verify(database).fault
+
+
+@pytest.mark.parametrize("number", [-5, 0, 1_000])
+def test_an_entry_that_somebody_put_there_is_found(database: Database, number: int) -> None:
+    """Also before the first and after the last, where the chain does not lead."""
+    users.add(database, users.NewUser("bob"), NOW_US)
+    with database.writing() as connection:
+        row = dict(connection.execute(select(AUDIT).where(AUDIT.c.number == 1)).mappings().one())
+        connection.execute(insert(AUDIT).values(row | {"number": number, "author": "eve"}))
+    assert f"entry {number} was put" in audit_trail.verify(database).fault
+
+
+def test_a_removed_head_is_found(database: Database) -> None:
+    users.add(database, users.NewUser("bob"), NOW_US)
+    with database.writing() as connection:
+        connection.execute(delete(AUDIT_HEAD))
+    assert audit_trail.verify(database).fault == "its head is missing"
 
 
 def test_a_whole_chain_made_anew_is_found_by_a_head_kept_elsewhere(database: Database) -> None:

@@ -198,6 +198,8 @@ def test_servers_tell_each_other_how_many_requests_they_let_through(database: Da
     assert request_counts.exchange(database, "one", {"token": 7}) == {}
     assert request_counts.exchange(database, "two", {"token": 2}) == {("token", "one"): 7}
     assert request_counts.exchange(database, "one", {}) == {("token", "two"): 2}
+    request_counts.exchange(database, "one", {"token": 3})
+    assert request_counts.exchange(database, "two", {}) == {("token", "one"): 10}
 
 
 def test_a_server_keeps_its_lease_while_it_starts(database: Database) -> None:

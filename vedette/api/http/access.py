@@ -16,6 +16,7 @@ from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
 from vedette.api.http.credentials import Credential, credential_of, is_sensor, sensor_credential
 from vedette.api.http.pages import pages_of
 from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
+from vedette.api.request_rates import FAILURES
 from vedette.api.services import Services, services_of
 from vedette.errors import BusyError, ForbiddenError, NotFoundError, UnauthorizedError
 from vedette.model.permission import Groups, groups_with
@@ -221,9 +222,7 @@ async def _looked_up(request: Request, services: Services, credential: Credentia
         )
     except UnauthorizedError:
         per_minute = services.settings.failures_per_minute
-        if services.rates.take(
-            f"failures of {network_of(address)}", per_minute, services.clock.now_us()
-        ):
+        if services.rates.take(FAILURES + network_of(address), per_minute, services.clock.now_us()):
             raise
         raise BusyError(
             f"more than {per_minute:,} requests with bad tokens in a minute from this address",

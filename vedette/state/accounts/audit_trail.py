@@ -110,22 +110,28 @@ def record(database: Database, entry: Entry) -> None:
 
 
 def head(database: Database) -> Head:
-    """The newest entry; number 0 before the first."""
+    """The newest entry; number 0 before the first, and where somebody removed the head."""
+    return _head(database) or Head(0, FIRST_HASH)
+
+
+def _head(database: Database) -> Head | None:
     with database.reading() as connection:
-        row = connection.execute(select(AUDIT_HEAD)).one()
-    return Head(row.number, row.hash)
+        row = connection.execute(select(AUDIT_HEAD)).first()
+    return None if row is None else Head(row.number, row.hash)
 
 
 def verify(database: Database, known: Head | None = None) -> Verdict:
     """Reads the whole log and checks numbers, hashes and head; `known` is a head of earlier, kept
     elsewhere, which must be in it."""
     previous, whole = FIRST_HASH, 0
-    latest = head(database)
+    latest = _head(database)
+    if latest is None:
+        return Verdict(0, Head(0, FIRST_HASH), "its head is missing")
     for row in _rows(database):
         if row["number"] > latest.number:  # written while we read
             break
         if row["number"] != whole + 1:
-            return Verdict(whole, latest, f"entry {whole + 1} is missing")
+            return Verdict(whole, latest, _gap(row["number"], whole + 1))
         if row["hash"] != chained(previous, row):
             return Verdict(whole, latest, f"entry {whole + 1} was changed, or one before it")
         previous, whole = row["hash"], whole + 1
@@ -135,14 +141,30 @@ def verify(database: Database, known: Head | None = None) -> Verdict:
         return Verdict(whole, latest, f"entries after {whole} are missing, up to {latest.number}")
     if known is not None and known.number > whole:
         return Verdict(whole, latest, f"entry {known.number}, kept elsewhere, is missing")
-    return Verdict(whole, latest)
+    return Verdict(whole, latest, _beyond(database))
+
+
+def _gap(found: int, wanted: int) -> str:
+    """What is wrong where the next entry has another number than the next one."""
+    return f"entry {wanted} is missing" if found > wanted else f"entry {found} was put before it"
+
+
+def _beyond(database: Database) -> str:
+    """Entries after the head, which no transaction wrote: both change together."""
+    with database.reading() as connection:
+        head_number = select(AUDIT_HEAD.c.number).scalar_subquery()
+        query = select(func.min(AUDIT.c.number)).where(AUDIT.c.number > head_number)
+        number = connection.scalar(query)
+    return "" if number is None else f"entry {number} was put after the head"
 
 
 def _rows(database: Database) -> Iterator[RowMapping]:
     """Every entry in order, page by page."""
-    after = 0
+    after: int | None = None
     while True:
-        query = select(AUDIT).where(AUDIT.c.number > after).order_by(AUDIT.c.number).limit(_PAGE)
+        query = select(AUDIT).order_by(AUDIT.c.number).limit(_PAGE)
+        if after is not None:
+            query = query.where(AUDIT.c.number > after)
         with database.reading() as connection:
             rows = connection.execute(query).mappings().all()
         yield from rows

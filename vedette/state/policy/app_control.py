@@ -4,16 +4,24 @@ Its token is sealed, and dropped when another server is named: a token must not 
 somebody else chose.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import orjson
 from sqlalchemy import Connection, select, update
 
+from vedette.state.db.audit_log import CHANGED, SET, UNSET, Entry, note
 from vedette.state.db.database import insert_new
 from vedette.state.db.schema import VALUE
 
 _NAME: Final = "platformserver"
+_AUDITED: Final = {
+    "server_url": "server_url",
+    "is_verified": "ssl_certificate_verify",
+    "is_exporting": "watchlist_export",
+    "sealed_token": "auth_token",
+}
+"""Names of the settings for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ def change(
     is_exporting: bool | None = None,
     sealed_token: str | None = None,
 ) -> AppControl:
-    """Change what is given; the settings then."""
+    """Change what is given, and write it into the audit log; the settings then."""
     known = load(connection)
     new = known
     if server_url is not None and server_url.lower() != known.server_url.lower():
@@ -56,7 +64,27 @@ def change(
         new = replace(new, is_exporting=is_exporting)
     if sealed_token is not None:
         new = replace(new, sealed_token=sealed_token)
+    if new == known:
+        return known
+    note(connection, _told(known, new))
     text = orjson.dumps(new).decode()
     connection.execute(insert_new(connection, VALUE), {"name": _NAME, "value": text})
     connection.execute(update(VALUE).where(VALUE.c.name == _NAME).values(value=text))
     return new
+
+
+def _told(known: AppControl, new: AppControl) -> Entry:
+    """What differs, with `(set)` in place of the token."""
+    before, after = asdict(known), asdict(new)
+    differing = [name for name in before if before[name] != after[name]]
+    for values in (before, after):
+        values["sealed_token"] = SET if values["sealed_token"] else UNSET
+    if "sealed_token" in differing and before["sealed_token"] == after["sealed_token"]:
+        after["sealed_token"] = CHANGED
+    return Entry(
+        "change",
+        "setting",
+        _NAME,
+        {_AUDITED[name]: before[name] for name in differing},
+        {_AUDITED[name]: after[name] for name in differing},
+    )

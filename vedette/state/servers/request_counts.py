@@ -14,17 +14,17 @@ _SECOND_US = 1_000_000
 def exchange(
     database: Database, server_id: str, used: Mapping[str, int]
 ) -> dict[tuple[str, str], int]:
-    """Saves the totals of a server, of the keys that changed. Returns the totals of other servers
-    by key and server, of all keys in use."""
+    """Adds what a server let through since it told last, by key. Returns the totals of other
+    servers by key and server, of all keys in use: a total begins anew with a key that was idle."""
     with database.writing() as connection:
         now_us = time_us(connection)
         for name in sorted(used):
-            row = {"name": name, "server_id": server_id}
+            row = {"name": name, "server_id": server_id, "used": 0, "counted_us": now_us}
             connection.execute(insert_new(connection, REQUEST_COUNT), row)
             connection.execute(
                 update(REQUEST_COUNT)
                 .where(REQUEST_COUNT.c.name == name, REQUEST_COUNT.c.server_id == server_id)
-                .values(used=used[name], counted_us=now_us)
+                .values(used=REQUEST_COUNT.c.used + used[name], counted_us=now_us)
             )
         old = REQUEST_COUNT.c.counted_us < now_us - REQUEST_COUNTS_KEPT_S * _SECOND_US
         # Only its own: nobody waits for a server that was stopped in the middle of this.

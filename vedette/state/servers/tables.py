@@ -60,4 +60,4 @@ REQUEST_COUNT = Table(
     Column("server_id", Text, primary_key=True),
     *map(_number, ("used", "counted_us")),
 )
-"""How many requests of a key a server has let through since it started."""
+"""How many requests of a key a server has let through since the key was idle last."""

@@ -1,6 +1,7 @@
 """Settings of the application-control server that watchlist hits are exported to."""
 
 import re
+from ipaddress import IPv6Address
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends
@@ -21,7 +22,11 @@ Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 _PATH: Final = "/api/v1/settings/global/platformserver"
-_HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_SERVER: Final = re.compile(
+    rf"(?!.{{261}})(?:(?P<name>{_LABEL}(?:\.{_LABEL})*\.?)|\[(?P<ipv6>[^\]]+)\])(?::(?P<port>[0-9]{{1,5}}))?"
+)
+_LAST_PORT: Final = (1 << 16) - 1
 _READ_ONLY: Final = frozenset(("auth_token_set", "result"))
 
 
@@ -63,9 +68,24 @@ def change(here: Here, body: Body) -> Response:
 def _host(value: Any) -> str:
     if value is None or value == "":
         return ""
-    if not isinstance(value, str) or not _HOST.fullmatch(value):
+    if not isinstance(value, str) or not _is_server(value):
         raise BadRequestError("server_url: must be a host name or address, without protocol or URI")
     return value
+
+
+def _is_server(text: str) -> bool:
+    found = _SERVER.fullmatch(text)
+    if found is None or (found["ipv6"] and not _is_ipv6(found["ipv6"])):
+        return False
+    return found["port"] is None or 0 < int(found["port"]) <= _LAST_PORT
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return "%" not in text
 
 
 def _flag(name: str, value: Any) -> bool:
