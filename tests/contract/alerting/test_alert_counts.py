@@ -21,12 +21,10 @@ from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.detection.alert_facets import (
     FACETS,
-    GROUPINGS,
-    AlertGroup,
     count_alert_facets,
-    group_alerts,
     total_and_facets,
 )
+from vedette.store.read.detection.alert_groups import GROUPINGS, AlertGroup, group_alerts
 from vedette.store.write.alerts import write_alerts
 
 DAY_US = 86_400_000_000
@@ -49,7 +47,8 @@ def drawn(number: int, chance: Random) -> AlertRow:
         "report_ignored": chance.randrange(2),
         "tags": chance.sample(NAMES, chance.randrange(3)),
         "techniques": chance.sample(("T1059", "T1003"), chance.randrange(3)),
-        "created_time": NOW_US + chance.randrange(3) * DAY_US + number,
+        # Alerts of one commit have one time.
+        "created_time": NOW_US + chance.randrange(3) * DAY_US + number // 4,
         "count": chance.randrange(1, 9),
     }
 
@@ -102,7 +101,7 @@ def counted(name: str, rows: list[AlertRow]) -> list[tuple[str, int]]:
 
 
 def group_of(rows: list[AlertRow]) -> tuple[Any, ...]:
-    newest = max(rows, key=lambda row: row["created_time"])
+    newest = max(rows, key=lambda row: (row["created_time"], row["id"]))
     return (
         newest["title"],
         newest["id"],
@@ -184,5 +183,7 @@ def test_a_page_has_the_total_and_the_facets_of_the_whole_search(
             found = alert_search.search(contract_engine, mine, asked, settings, NOW_US)
             assert (found.total, found.filtered) == (len(seen), len(rows) - len(seen))
             assert found.facets == {name: counted(name, seen) for name in facets}
-            ordered = sorted(seen, key=lambda row: -row["created_time"])[start : start + count]
+            ordered = sorted(seen, key=lambda row: (-row["created_time"], row["id"]))[
+                start : start + count
+            ]
             assert [row["id"] for row in found.rows] == [row["id"] for row in ordered]

@@ -22,12 +22,8 @@ from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.plan.plan import Order
 from vedette.store.read.detection import alert_texts
-from vedette.store.read.detection.alert_facets import (
-    FACETS,
-    GROUPINGS,
-    count_alert_facets,
-    group_alerts,
-)
+from vedette.store.read.detection.alert_facets import FACETS, count_alert_facets
+from vedette.store.read.detection.alert_groups import GROUPINGS, group_alerts
 from vedette.store.read.detection.alerts import alerts_by_id, count_alerts, search_alerts
 from vedette.store.write.alerts import write_alerts
 

@@ -25,7 +25,13 @@ from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import open_partition
 from vedette.store.partitions.partition import Partition, partition_name
 from vedette.store.read import binaries, binary_facets, binary_usage, process, recovery, relatives
-from vedette.store.read.detection import alert_context, alert_facets, alert_selection, alerts
+from vedette.store.read.detection import (
+    alert_context,
+    alert_facets,
+    alert_groups,
+    alert_selection,
+    alerts,
+)
 from vedette.store.read.detection.alert_histogram import alerts_over_time
 from vedette.store.read.recent_processes import processes_since
 from vedette.store.read.running_hosts import running
@@ -151,7 +157,7 @@ READS: dict[str, Read] = {
     "hosts by file": lambda e, _: alert_context.hosts_by_file(e, MD5S),
     "alerts": lambda e, s: alerts.search_alerts(e, ALL, s, NEWEST, start=2, rows=5),
     "alert facets": lambda e, s: alert_facets.count_alert_facets(e, ALL, s, ["group", "status"]),
-    "alert groups": lambda e, s: alert_facets.group_alerts(e, ALL, s, "md5", ("count", True)),
+    "alert groups": lambda e, s: alert_groups.group_alerts(e, ALL, s, "md5", ("count", True)),
     "alerts over time": lambda e, s: alerts_over_time(e, ALL, s, 1_000),
     "selection": lambda e, s: alert_selection.summary(e, ALL, s, "bob"),
 }

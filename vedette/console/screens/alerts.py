@@ -29,7 +29,7 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
 from vedette.store.engine.query_pool import submit
-from vedette.store.read.detection.alert_facets import AlertGroup, AlertGroups
+from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 

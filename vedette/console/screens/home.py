@@ -35,7 +35,7 @@ from vedette.state.policy.groups import Group
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.store.partitions.lifecycle import list_partitions
-from vedette.store.read.detection.alert_facets import AlertGroups
+from vedette.store.read.detection.alert_groups import AlertGroups
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 

@@ -22,12 +22,8 @@ from vedette.store.engine.client import Engine
 from vedette.store.engine.query_pool import submit
 from vedette.store.integrity.damage import damaged_parts
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.detection.alert_facets import (
-    AlertGroups,
-    count_alert_facets,
-    group_alerts,
-    total_and_facets,
-)
+from vedette.store.read.detection.alert_facets import count_alert_facets, total_and_facets
+from vedette.store.read.detection.alert_groups import AlertGroups, group_alerts
 from vedette.store.read.detection.alert_histogram import alerts_over_time
 from vedette.store.read.detection.alert_texts import texts_where
 from vedette.store.read.detection.alerts import (

@@ -18,7 +18,8 @@ from vedette.api.services import Services, services
 from vedette.model.scope import Scope
 from vedette.search.alerts import alert_search
 from vedette.search.bounded_engine import BoundedEngine
-from vedette.store.read.detection.alert_facets import FACETS, GROUPINGS
+from vedette.store.read.detection.alert_facets import FACETS
+from vedette.store.read.detection.alert_groups import GROUPINGS
 
 router = APIRouter(tags=["alerts"])
 

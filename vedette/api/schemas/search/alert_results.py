@@ -9,7 +9,7 @@ from vedette.model.findings.alert import THOUSAND
 from vedette.search.alerts.alert_search import SuppressionPreview
 from vedette.search.alerts.host_risk import HostRisk
 from vedette.search.document_search import Results
-from vedette.store.read.detection.alert_facets import AlertGroup, AlertGroups
+from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
 
 
 def alert_results_body(found: Results) -> Body:

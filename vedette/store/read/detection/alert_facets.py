@@ -1,13 +1,12 @@
-"""Facet counts and groups of an alert search."""
+"""Facet counts of an alert search."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import ALERT_GROUP_FIELDS_MAX, ALERT_GROUP_VALUES_MAX, SEGMENT_FACET_VALUES_MAX
-from vedette.model.findings.alert import ALERT_TEXTS, STATUSES
+from vedette.limits import SEGMENT_FACET_VALUES_MAX
+from vedette.model.findings.alert import ALERT_TEXTS
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
@@ -145,144 +144,4 @@ def _listed(names: Sequence[str], within: Condition) -> str:
         "SELECT pair.1 AS which, pair.2 AS shown, count() AS counted "
         f"FROM (SELECT arrayJoin(arrayConcat({pairs})) AS pair FROM alert FINAL "
         f"{within.clause}) GROUP BY which, shown"
-    )
-
-
-GROUPINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "source": ("source_kind", "source_id"),
-        "rule": ("source_kind", "source_id"),
-        "watchlist": ("watchlist_id", "watchlist_name"),
-        "feed": ("feed_id", "feed_name"),
-        "report": ("feed_id", "report_id"),
-        "hostname": ("sensor_id", "hostname"),
-        "host": ("sensor_id", "hostname"),
-        "process": ("process_id",),
-        "process_name": ("process_name",),
-        "process_path": ("process_path",),
-        "username": ("username",),
-        "user": ("username",),
-        "md5": ("md5",),
-        "ioc": ("ioc_type", "ioc_value"),
-        "title": ("title",),
-        "group": ("group",),
-        "assigned_to": ("assigned_to",),
-        "alert_type": ("alert_type",),
-        "status": ("status",),
-        "level": ("level",),
-    }
-)
-"""What alerts can be grouped by, and the columns that distinguish groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class AlertGroup:
-    """Alerts with the same values. Times in epoch microseconds."""
-
-    values: Mapping[str, Any]
-    """By column of `GROUPINGS`."""
-    title: str
-    """Of the newest alert."""
-    newest_id: str
-    count: int
-    events: int
-    hosts: int
-    severity_max: int
-    """Thousandths."""
-    first_us: int
-    newest_us: int
-    statuses: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class AlertGroups:
-    total: int
-    """Groups."""
-    groups: Sequence[AlertGroup]
-
-
-_STATUSES: Final = "[{}]".format(", ".join(f"countIf(status = '{one}')" for one in STATUSES))
-"""Alerts by status, in the order of `STATUSES`; a map of them takes longer to add up."""
-
-_GROUP_SORTS: Final = MappingProxyType(
-    {
-        "count": "counted",
-        "newest": "newest",
-        "created_time": "newest",
-        "severity": "severity",
-        "alert_severity": "severity",
-        "hosts": "hosts",
-    }
-)
-
-
-def group_alerts(
-    engine: Engine,
-    where: Condition,
-    scope: Scope,
-    by: str,
-    sort: tuple[str, bool],
-    *,
-    start: int = 0,
-    rows: int = 10,
-    reach: Reach = EVERYWHERE,
-) -> AlertGroups:
-    """The alerts of the scope that a condition selects, by the values of a grouping, or of up to
-    three with commas between them. `sort` is a name and whether it descends.
-
-    Raises BadRequestError for an unknown grouping or sort, UnavailableError when it takes longer.
-    """
-    columns, (sorted_by, descends) = _columns(by), sort
-    if sorted_by not in _GROUP_SORTS:
-        raise BadRequestError(f"sort: {sorted_by[:60]!r} is none of {', '.join(_GROUP_SORTS)}")
-    names = ", ".join(f"`{name}`" for name in columns)
-    within = scoped(where, scope)
-    selected = f"FROM alert FINAL {within.clause} GROUP BY {names}"
-    found = engine.query(
-        f"SELECT {names}, argMax(title, created_time) AS newest_title, "
-        "argMax(id, created_time) AS newest_id, count() AS counted, sum(`count`) AS events, "
-        "uniqExact(sensor_id) AS hosts, max(alert_severity) AS severity, "
-        "min(created_time) AS oldest, max(created_time) AS newest, "
-        f"{_STATUSES} AS statuses, count() OVER () AS total {selected} "
-        f"ORDER BY {_GROUP_SORTS[sorted_by]} {'DESC' if descends else 'ASC'}, {names} "
-        f"LIMIT {min(rows, ALERT_GROUP_VALUES_MAX):d} OFFSET {start:d}",
-        within.params,
-        settings={**SETTINGS, "prefer_column_name_to_alias": 1},
-        deadline_s=reach.left_s(),
-    ).dicts()
-    if found:
-        return AlertGroups(found[0]["total"], [_group(columns, row) for row in found])
-    total = engine.query(
-        f"SELECT count() FROM (SELECT 1 {selected})",
-        within.params,
-        settings=SETTINGS,
-        deadline_s=reach.left_s(),
-    ).rows[0][0]
-    return AlertGroups(total, [])
-
-
-def _columns(by: str) -> tuple[str, ...]:
-    names = by.split(",")
-    if len(names) > ALERT_GROUP_FIELDS_MAX:
-        raise BadRequestError(f"group.field: at most {ALERT_GROUP_FIELDS_MAX} groupings")
-    for name in names:
-        if name not in GROUPINGS:
-            raise BadRequestError(f"group.field: {name[:60]!r} is none of {', '.join(GROUPINGS)}")
-    return tuple(dict.fromkeys(column for name in names for column in GROUPINGS[name]))
-
-
-def _group(columns: Sequence[str], row: Mapping[str, Any]) -> AlertGroup:
-    return AlertGroup(
-        values={name: row[name] for name in columns},
-        title=row["newest_title"],
-        newest_id=row["newest_id"],
-        count=row["counted"],
-        events=row["events"],
-        hosts=row["hosts"],
-        severity_max=row["severity"],
-        first_us=row["oldest"],
-        newest_us=row["newest"],
-        statuses={
-            status: count for status, count in zip(STATUSES, row["statuses"], strict=True) if count
-        },
     )
