@@ -5,6 +5,7 @@ out values. Texts are searched with RE2, in time that is linear in their length.
 """
 
 import hmac
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -19,14 +20,14 @@ _DIGITS: Final = 12
 
 _USER_MEMBERS: Final = frozenset(
     (
-        *("user", "username", "user_name", "parentuser", "sourceuser", "targetuser", "acct"),
-        *("subjectusername", "targetusername", "accountname", "samaccountname", "membername"),
-        *("calleruser", "callerusername", "oldtargetusername", "newtargetusername", "logonuser"),
-        *("uid", "auid", "euid", "suid", "fsuid", "ouid", "loginuid", "displayname"),
-        *("userprincipalname", "effective_user", "owner", "owner_name", "parent_user"),
+        *("acct", "membername", "displayname", "userprincipalname", "owner", "owner_name"),
+        *("uid", "auid", "euid", "suid", "fsuid", "ouid", "loginuid", "sauid", "oauid"),
+        *("userid", "usercontext", "jobowner", "serviceaccount", "logonaccount", "mappedname"),
     )
 )
-"""Members of records, in lower case, that name an account; numbers of accounts stay."""
+_USER_ENDS: Final = ("user", "username", "user_name", "user name", "accountname", "account name")
+"""Members of records, in lower case, that name an account, and ends of such; numbers of accounts
+stay."""
 
 _NOBODY: Final = frozenset(
     (
@@ -46,6 +47,18 @@ _HOME: Final = re2.compile(
     r"(?i)([\\/](?:users|home|documents and settings)[\\/]+)"
     rf"([^{_EDGE}]{{1,64}}[\\/]|[^{_EDGE}\s]{{1,64}})"
 )
+_WORD: Final = r"""[^\s\\/=:,;|&"'<>()\[\]]+"""
+_WORDS: Final = rf"{_WORD}(?: {_WORD}){{0,3}}"
+_LABEL: Final = (
+    r"""(?:user[ _]?(?:name|id)?|account[ _]?name|logon account)["']?[ \t]*[=:][ \t]*["']?"""
+    rf"(?:{_WORDS}\\+)?"
+)
+_LABELLED: Final = re2.compile(
+    rf"(?im)(\n[ \t]*(?:\w+ )?{_LABEL})({_WORDS})[ \t\r]*$|(\b{_LABEL})({_WORD})"
+)
+"""A name in free text behind what says that it is one (`User: CORP\\ann`): a word, or all of a line
+of its own."""
+_PSEUDONYM: Final = re.compile(rf"user-[0-9a-f]{{{_DIGITS}}}|s-1-[0-9-]+")
 
 
 def secret_options() -> re2.Options:
@@ -99,7 +112,7 @@ class Pseudonyms:
         return value
 
     def _names_user(self, name: str) -> bool:
-        return self._users and name in _USER_MEMBERS
+        return self._users and (name in _USER_MEMBERS or name.endswith(_USER_ENDS))
 
     def _named(self, value: str) -> str:
         """A name of an account, with or without its domain."""
@@ -113,26 +126,38 @@ class Pseudonyms:
         """The pseudonym of a name; names of machines, services and numbers stay."""
         plain = name.strip().lower()
         is_service = plain in _NOBODY or plain.endswith("$") or plain.startswith(("dwm-", "umfd-"))
-        if is_service or plain.isdecimal() or plain.startswith(("user-", "s-1-")):
+        if is_service or plain.isdecimal() or _PSEUDONYM.fullmatch(plain):
             return name
         return f"user-{self._digits('user', plain)}"
 
     def text(self, text: str) -> str:
         """A text without secrets, and without names of users in the paths of their folders."""
         shown = "".join(self._without_secrets([text])) if self._patterns else text
-        return self._without_homes(shown) if self._users else shown
+        return self._without_names(shown) if self._users else shown
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """The arguments of a command, which is searched as one text: an option and its value
         are two of them."""
         shown = self._without_secrets(texts) if self._patterns else list(texts)
-        return [self._without_homes(one) for one in shown] if self._users else shown
+        return [self._without_names(one) for one in shown] if self._users else shown
 
-    def _without_homes(self, text: str) -> str:
-        if "/" not in text and "\\" not in text:
-            return text
-        found: str = _HOME.sub(self._home, text)
-        return found
+    def _without_names(self, text: str) -> str:
+        if "/" in text or "\\" in text:
+            text = _HOME.sub(self._home, text)
+        if "=" in text or ":" in text:
+            lower = text.lower()
+            if "user" in lower or "account" in lower:
+                text = _LABELLED.sub(self._labelled, text)
+        return text
+
+    def _labelled(self, match: Any) -> str:
+        number = 1 if match.group(1) is not None else 3
+        domain = match.group(number).rstrip("\\").lower()
+        if domain.endswith(_NO_PERSONS):
+            return str(match.group())
+        name, at, realm = match.group(number + 1).partition("@")
+        rest = match.group()[match.end(number + 1) - match.start() :]
+        return f"{match.group(number)}{self.user(name)}{at}{realm}{rest}"
 
     def _home(self, match: Any) -> str:
         folder: str = match.group(2)

@@ -38,7 +38,11 @@ def security(host: Host) -> list[dict[str, object]]:
                          Path=f"C:\\Users\\{NAME}\\s.ps1")  # fmt: skip
     logon["winlog"]["channel"] = "Security"
     script["winlog"]["channel"] = "Microsoft-Windows-PowerShell/Operational"
-    return [logon, script]
+    module = host.record(4103, host.began_s, Payload="x",
+                         ContextInfo=f"Host = x\r\n User = CORP\\{NAME}\r\n Shell = y")  # fmt: skip
+    module["winlog"]["channel"] = "Microsoft-Windows-PowerShell/Operational"
+    session = host.record(24, host.began_s, ClientInfo=f"user: CORP\\{NAME} ip: 192.0.2.4")
+    return [logon, script, module, session]
 
 
 def linux() -> list[bytes]:

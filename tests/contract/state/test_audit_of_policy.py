@@ -107,7 +107,8 @@ def test_a_feed_without_its_secrets(database: Database, tmp_path: Path) -> None:
         feeds.begin_sync(state, feed.id, NOW_US)
         feeds.note_failed(state, feed, "no route", (), next_us=NOW_US)
 
-    assert noted(database, synchronise) == []
+    (asked,) = noted(database, synchronise)
+    assert (asked.action, asked.target, asked.after) == ("run", "Intel", {"full_sync": True})
     assert told(database, lambda state: feeds.remove(state, feed.id)) == ("delete", "feed", "Intel")
     with database.reading() as connection:
         rows = "\n".join(str(row) for row in connection.execute(select(AUDIT)))

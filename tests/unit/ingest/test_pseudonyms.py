@@ -52,6 +52,54 @@ def test_the_folders_of_users_have_their_pseudonyms(before: str, after: str) -> 
     assert hidden(USERS, Image=before)["Image"] == after.replace("{}", name)
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        *("ParentUser", "TargetOutboundUserName", "Detection User", "set_user", "filesystem_user"),
+        *("SamAccountName", "UserId", "UserContext", "jobOwner", "AUID", "effective_user"),
+    ],
+)
+def test_members_that_name_an_account_are_hidden(member: str) -> None:
+    name = hidden(USERS, User="ann")["User"]
+    assert hidden(USERS, **{member: "CORP\\Ann"})[member] == f"CORP\\{name}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Host = x\r\n  User = CORP\\ann\r\n  Connected User = \r\n  Shell = y",
+         "Host = x\r\n  User = CORP\\{}\r\n  Connected User = \r\n  Shell = y"),
+        ("\tUserId=CORP\\Ann\n\tHostName=a", "\tUserId=CORP\\{}\n\tHostName=a"),
+        ("user: MXS01\\ann ip: 192.0.2.4 hostname: h", "user: MXS01\\{} ip: 192.0.2.4 hostname: h"),
+        ("\tAccount Name:\t\tann@corp.example\r\n", "\tAccount Name:\t\t{}@corp.example\r\n"),
+        ("runas /user:CORP\\ann cmd", "runas /user:CORP\\{} cmd"),
+        ('{"user": "ann", "a": 1}', '{"user": "{}", "a": 1}'),
+        ("/login?user=ann&x=1", "/login?user={}&x=1"),
+        ("User = NT AUTHORITY\\SYSTEM\n", "User = NT AUTHORITY\\SYSTEM\n"),
+        ("UserId=1000 user=root User: -", "UserId=1000 user=root User: -"),
+        ("C:\\Program Files\\User Accounts\\a.exe", "C:\\Program Files\\User Accounts\\a.exe"),
+    ],
+)  # fmt: skip
+def test_names_behind_what_says_so_are_hidden_in_free_text(before: str, after: str) -> None:
+    name = hidden(USERS, User="ann")["User"]
+    assert hidden(USERS, Text=before)["Text"] == after.replace("{}", name)
+
+
+def test_a_name_of_two_words_is_hidden_to_the_end_of_its_line() -> None:
+    found = hidden(USERS, User="CORP\\Ann Smith", Message="x:\r\nUser: CORP\\Ann Smith\r\nA: x")
+    assert found["Message"] == f"x:\r\nUser: {found['User']}\r\nA: x"
+
+
+@pytest.mark.parametrize("name", ["user-bob", "s-1-bob", "user-0123456789abcdef"])
+def test_a_name_that_looks_like_a_pseudonym_is_hidden(name: str) -> None:
+    assert name not in hidden(USERS, User=name)["User"]
+
+
+def test_what_is_hidden_is_not_hidden_again() -> None:
+    once = hidden(USERS, User="CORP\\ann", Image="/home/ann/x", Text="User = ann")
+    assert hidden(USERS, **once) == once
+
+
 def test_a_name_with_a_space_is_hidden_whole() -> None:
     found = hidden(USERS, Image=r"C:\Users\Ann Smith\a.exe", User="CORP\\Ann Smith")
     assert "Smith" not in str(found)
@@ -106,5 +154,5 @@ def test_a_pattern_that_cannot_be_used_is_refused(pattern: str) -> None:
 def test_a_long_text_takes_time_in_proportion_to_its_length() -> None:
     privacy = GroupPrivacy(True, ("(a|a)*b", "(x+x+)+y"))
     began = time.perf_counter()
-    hidden(privacy, a="a" * 200_000, b="x" * 200_000, c="/home/" * 30_000)
+    hidden(privacy, a="a" * 200_000, b="x" * 200_000, c="/home/" * 30_000, d="user: a " * 30_000)
     assert time.perf_counter() - began < 5

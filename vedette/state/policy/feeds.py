@@ -16,6 +16,7 @@ from vedette.limits import FEED_ERROR_CHARS_MAX, FEED_ERRORS_MAX, FEEDS_MAX
 from vedette.model.findings.tag import YARA_FEED
 from vedette.model.threat.feed import BrokenPart
 from vedette.state.db import list_versions
+from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database
 from vedette.state.db.schema_feeds import FEED, FEED_ERROR
 from vedette.state.db.sealing import Sealing
@@ -237,6 +238,8 @@ def request_sync(database: Database, feed_id: int, how: int, now_us: int) -> Non
         feed = _get(connection, feed_id)
         if not feed.enabled:
             raise ConflictError(f"feed {feed.name} is disabled")
+        is_full = how == EVERYTHING
+        note(connection, Entry("run", "feed", feed.name, None, {"full_sync": is_full}))
         wanted = max(feed.sync_wanted, how)
         _update(connection, feed_id, {"sync_wanted": wanted, "sync_requested_us": now_us})
 
