@@ -1,8 +1,10 @@
 """A server whose wall clock is set: nothing is deleted, and senders keep their data."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from tests.support.served import STOP_S, Server, listening, wait_for
 from tests.support.set_clock import serve_with_set_clock
 
 DAY_S = 86_400
+BAN_ENDS_S = 5
+"""How often bans are looked for whose time is over."""
 
 
 @contextmanager
@@ -87,3 +91,55 @@ def test_a_time_that_an_operator_confirms_is_taken_up_by_the_running_server(
     assert "the clock was confirmed" in (tmp_path / "server.log").read_text()
     with running(tmp_path, offset) as server:
         assert status(server) == (200, "ok")
+
+
+MD5 = "0123456789abcdef0123456789abcdef"
+
+
+def ban_is_enabled(server: Server) -> bool:
+    with server.analyst() as client:
+        (ban,) = client.get("/api/v1/banning/blacklist").json()
+        return bool(ban["enabled"])
+
+
+def test_a_ban_does_not_end_by_a_clock_that_is_in_doubt(tmp_path: Path) -> None:
+    offset = tmp_path / "offset"
+    set_ahead(offset, 0)
+    with running(tmp_path, offset) as server:
+        ends = datetime.now(UTC) + timedelta(hours=1)
+        with server.analyst() as client:
+            body = {"md5hash": MD5, "text": "for an hour", "expires": ends.isoformat()}
+            assert client.post("/api/v1/banning/blacklist", json=body).status_code == 200
+        set_ahead(offset, 0.5)
+        assert status(server)[0] == 503
+        wait_until_looked(tmp_path)
+        set_ahead(offset, 0)
+        assert ban_is_enabled(server)
+        set_ahead(offset, 0.5)
+        confirm(tmp_path)
+        assert wait_for(lambda: ban_is_enabled(server), False) is False
+
+
+def wait_until_looked(data: Path) -> None:
+    """Until jobs that run every five seconds had their turn while the clock is in doubt."""
+    log = data / "server.log"
+    assert wait_for(lambda: "the clock is in doubt" in log.read_text(), True)
+    time.sleep(2 * BAN_ENDS_S)
+
+
+def test_a_token_that_expired_by_a_clock_in_doubt_costs_its_sender_nothing(tmp_path: Path) -> None:
+    offset = tmp_path / "offset"
+    set_ahead(offset, 0)
+    sender = Sender("token.example", numbered=True)
+    with running(tmp_path, offset) as server:
+        server = replace(server, ingest_token=lasting_token(server))
+        set_ahead(offset, 400)
+        assert status(server)[0] == 503
+        with server.sender() as client:
+            answer = client.post("/_bulk", content=sender.body)
+        assert (answer.status_code, answer.json()["reason"]) == (503, "clock_in_doubt")
+        with replace(server, ingest_token="0" * 40).sender() as client:
+            assert client.post("/_bulk", content=sender.body).status_code == 401
+        set_ahead(offset, 0)
+        drain([sender], server)
+        check_stored_once([sender], server)

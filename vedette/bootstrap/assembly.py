@@ -120,7 +120,7 @@ def _connect(
         *(engines.telemetry, database, clock, detection_hooks(settings, clock), alerting_sources),
         fence_us=path.cluster.membership.fence_us if path.cluster is not None else None,
     )
-    tokens = Tokens(database, clock)
+    tokens = Tokens(database, clock, path.clock_guard.check)
     forwarders = open_forwarders(
         settings, clock, engines, sealing, lambda: path.ingest_queue.settled_seq
     )

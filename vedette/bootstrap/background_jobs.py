@@ -147,6 +147,16 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
 )  # fmt: skip
 
 
+def by_the_clock(run: Callable[["Services"], object]) -> Callable[["Services"], object]:
+    """A job that ends or deletes what its time has come for: not while the clock is in doubt, since
+    neither can be taken back."""
+
+    def run_by_the_clock(here: "Services") -> object:
+        return None if here.clock_guard.deletion_hold() else run(here)
+
+    return run_by_the_clock
+
+
 def delete_old_alerts(here: "Services") -> None:
     """Deletes alerts as the settings say."""
     days = here.settings.alert_retention_days
@@ -188,11 +198,11 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "deleted rules", 3600, True, "forget detection rules that were deleted a day ago",
-        lambda here: forget_removed(here.database, here.clock.now_us()),
+        by_the_clock(lambda here: forget_removed(here.database, here.clock.now_us())),
     ),
     BackgroundJob(
         "correlations", 300, True, "forget what correlation rules need no more",
-        lambda here: here.rule_hits.forget(), "alerts",
+        by_the_clock(lambda here: here.rule_hits.forget()), "alerts",
     ),
     BackgroundJob(
         "sensor keys", 5, False, "reload keys of sensors that other servers changed",
@@ -200,7 +210,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "snapshots", 3600, False, "remove snapshots that a backup left behind",
-        lambda here: here.snapshots.remove_stale(),
+        by_the_clock(lambda here: here.snapshots.remove_stale()),
     ),
     BackgroundJob(
         "approved addresses", 5, False, "reload the approved list that other servers changed",
@@ -208,7 +218,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "copies", 3600, False, "delete copies of files whose upload was given up a week ago",
-        lambda here: here.copies.delete_stale(here.clock.now_us()),
+        by_the_clock(lambda here: here.copies.delete_stale(here.clock.now_us())),
     ),
     BackgroundJob(
         "binary reading", 2, True, "read the copies of programs that wait for it",
@@ -255,7 +265,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "update job ends", 30, True, "end sensor-update jobs whose time is over",
-        lambda here: update_jobs.expire(here.database, here.clock.now_us()),
+        by_the_clock(lambda here: update_jobs.expire(here.database, here.clock.now_us())),
     ),
     BackgroundJob(
         "signing keys", 3600, True, "make the next key that access tokens are signed with",
@@ -267,7 +277,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "alert retention", 3600, True, "delete alerts that nothing happened to for long",
-        delete_old_alerts, "alert retention",
+        by_the_clock(delete_old_alerts), "alert retention",
     ),
     BackgroundJob(
         "indicators", INDICATOR_ROUND_S, True, "match indicators of feeds with telemetry",
@@ -275,9 +285,9 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "streams", 60, True, "delete event streams that expired long ago",
-        lambda here: remove_dead(
+        by_the_clock(lambda here: remove_dead(
             here.database, here.settings.stream_ttl_s, here.clock.now_us()
-        ),
+        )),
     ),
     BackgroundJob(
         "outbox", 1, False, "begin to send to the targets that are due",
@@ -296,8 +306,12 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
         audit_head_to_syslog, "outbox",
     ),
     BackgroundJob(
-        "outbox metrics", 10, False, "count what waits, delete old tombstones",
+        "outbox metrics", 10, False, "count what waits",
         lambda here: here.outbox.watch(), "outbox",
+    ),
+    BackgroundJob(
+        "outbox tombstones", 10, False, "delete old tombstones",
+        by_the_clock(lambda here: here.outbox.purge()), "outbox",
     ),
     BackgroundJob(
         "responses", 1, True, "carry out responses by rule",
@@ -305,15 +319,15 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     ),
     BackgroundJob(
         "isolation ends", 5, True, "release hosts whose isolation was to end now",
-        lambda here: end_expired_isolations(here.database, here.clock.now_us()),
+        by_the_clock(lambda here: end_expired_isolations(here.database, here.clock.now_us())),
     ),
     BackgroundJob(
         "ban ends", 5, True, "disable bans that were to end now",
-        lambda here: end_expired_bans(here.database, here.clock.now_us()),
+        by_the_clock(lambda here: end_expired_bans(here.database, here.clock.now_us())),
     ),
     BackgroundJob(
         "response ends", 30, True, "undo responses by rule whose time has come",
-        lambda here: here.responder.end(), "outbox",
+        by_the_clock(lambda here: here.responder.end()), "outbox",
     ),
     BackgroundJob(
         "watchlists", WATCHLIST_ROUND_S, True, "ask watchlists of new telemetry",

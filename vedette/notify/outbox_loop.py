@@ -62,9 +62,12 @@ class OutboxLoop:
                 self._pool.submit(self._serve, target)
 
     def watch(self) -> None:
-        """Show what waits in the metrics, and delete old tombstones."""
+        """Show what waits in the metrics."""
         dead = outbox.dead_counts(self._database)
         self._metrics.show(outbox.targets(self._database), dead)
+
+    def purge(self) -> None:
+        """Delete old tombstones."""
         while outbox.purge(self._database, self._clock.now_us()) == limits.OUTBOX_PURGE_ROWS:
             continue
 

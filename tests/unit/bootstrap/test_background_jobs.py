@@ -4,13 +4,16 @@ import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from vedette.bootstrap.background_jobs import BACKGROUND_JOBS, BackgroundJob, bind
+from vedette.clock import DrivenClock
 from vedette.jobs.timer import Job, Timer
 from vedette.limits import JOB_REST_SHARE
+from vedette.state.clock.guard import ClockGuard
 
 WAIT_S = 10.0
 
@@ -104,3 +107,27 @@ def test_a_job_runs_with_the_context_that_it_is_bound_to() -> None:
     (job,) = bind([BackgroundJob("some", 1, False, "notes its context", seen.append)], "context")
     job.run()
     assert seen == ["context"]
+
+
+BY_THE_CLOCK = {
+    *("deleted rules", "correlations", "snapshots", "copies", "update job ends"),
+    *("alert retention", "streams", "outbox tombstones", "isolation ends", "ban ends"),
+    "response ends",
+}
+"""Jobs that end or delete what its time has come for; partitions ask the clock themselves."""
+
+
+@pytest.mark.parametrize("name", sorted(BY_THE_CLOCK))
+@pytest.mark.parametrize("days", [40, -2])
+def test_while_the_clock_is_in_doubt_nothing_is_ended_or_deleted_by_time(
+    name: str, days: int
+) -> None:
+    clock = DrivenClock(1_700_000_000_000_000)
+    context = SimpleNamespace(clock_guard=ClockGuard(clock))
+    jobs = bind([job for job in BACKGROUND_JOBS if job.name == name], context)
+    clock.set_wall(clock.now_us() + days * 86_400 * 1_000_000)
+    for job in jobs:
+        job.run()  # would fail for want of a database
+    context.clock_guard.confirm()
+    with pytest.raises(AttributeError):
+        jobs[0].run()
