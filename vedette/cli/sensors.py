@@ -16,6 +16,11 @@ OPERATOR = "(command line)"
 
 SensorArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the sensor.")]
 
+MachineOption = Annotated[
+    str | None,
+    typer.Option("--machine-id", metavar="TEXT", help="Refuse where another machine asks by now."),
+]
+
 
 @app.command("pending")
 def pending(
@@ -44,17 +49,27 @@ def pending(
 
 @app.command("approve")
 def approve(
-    sensor_id: SensorArgument, data: DataOption = None, config: ConfigOption = None
+    sensor_id: SensorArgument,
+    machine_id: MachineOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Let the machine that asked take over the sensor at its next attempt."""
     with open_state(data, config) as database:
-        key_replacement.approve(database, sensor_id, OPERATOR, SystemClock().now_us())
+        now_us = SystemClock().now_us()
+        key_replacement.approve(database, sensor_id, OPERATOR, now_us, machine_id)
     typer.echo(f"approved the re-enrolment of sensor {sensor_id}")
 
 
 @app.command("reject")
-def reject(sensor_id: SensorArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+def reject(
+    sensor_id: SensorArgument,
+    machine_id: MachineOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Drop the request; a further attempt is a new one."""
     with open_state(data, config) as database:
-        key_replacement.reject(database, sensor_id, OPERATOR, SystemClock().now_us())
+        now_us = SystemClock().now_us()
+        key_replacement.reject(database, sensor_id, OPERATOR, now_us, machine_id)
     typer.echo(f"rejected the re-enrolment of sensor {sensor_id}")

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette import limits
-from vedette.errors import BusyError, ConflictError, NotFoundError
+from vedette.errors import BusyError, ConflictError, NotFoundError, StaleError
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
@@ -117,18 +117,32 @@ def request_approval(database: Database, sensor_id: int, claim: Claim, now_us: i
         audit(connection, sensor_id, claim, "requested", now_us)
 
 
-def approve(database: Database, sensor_id: int, username: str, now_us: int) -> None:
+def approve(
+    database: Database,
+    sensor_id: int,
+    username: str,
+    now_us: int,
+    machine_id: str | None = None,
+) -> None:
     """Let the machine that asked take over the sensor's name at its next attempt.
 
-    Raises NotFoundError for a sensor without a request.
+    `machine_id` is that of the request which was read. Raises StaleError where another machine
+    asks by now, and NotFoundError for a sensor without a request.
     """
-    _decide(database, sensor_id, username, "approved", {"reenrol_approved_us": now_us}, now_us)
+    values = {"reenrol_approved_us": now_us}
+    _decide(database, sensor_id, username, "approved", values, now_us, machine_id)
 
 
-def reject(database: Database, sensor_id: int, username: str, now_us: int) -> None:
-    """Drop the request; a further attempt is a new one. Raises NotFoundError without any."""
+def reject(
+    database: Database,
+    sensor_id: int,
+    username: str,
+    now_us: int,
+    machine_id: str | None = None,
+) -> None:
+    """Drop the request; a further attempt is a new one. Raises as `approve`."""
     values = {"reenrol_us": 0, "reenrol_approved_us": 0}
-    _decide(database, sensor_id, username, "rejected", values, now_us)
+    _decide(database, sensor_id, username, "rejected", values, now_us, machine_id)
 
 
 def request_of(database: Database, scope: Scope, sensor_id: int) -> Request:
@@ -229,12 +243,18 @@ def _decide(
     action: Action,
     values: dict[str, int],
     now_us: int,
+    machine_id: str | None,
 ) -> None:
     with database.writing() as connection:
         query = select(SENSOR).where(SENSOR.c.id == sensor_id).with_for_update()
         row = connection.execute(query).mappings().first()
         if row is None or not row["reenrol_us"]:
             raise NotFoundError(f"no re-enrolment of sensor {sensor_id} waits for approval")
+        asking = row["reenrol_machine_id"]
+        if machine_id is not None and machine_id != asking:
+            raise StaleError(
+                f"another machine asks for sensor {sensor_id} by now", {"machine_id": asking}
+            )
         if action == "approved" and row["reenrol_approved_us"]:
             raise ConflictError(f"the re-enrolment of sensor {sensor_id} is approved already")
         connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(values))

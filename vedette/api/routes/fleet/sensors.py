@@ -12,6 +12,7 @@ from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
+from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described, whole_number
 from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
 from vedette.api.schemas.sensor_changes import isolation_words, needed_roles, read_changes
@@ -148,9 +149,14 @@ def enrolment(sensor_id: str, here: Here, scope: Within) -> Response:
 def decide_enrolment(
     sensor_id: str, here: Here, scope: Within, caller: Caller, body: Body
 ) -> Response:
-    """Takes `{"approve": true}` or `false`; 404 where none waits. It needs the Administrator role
-    in the sensor's group."""
+    """Takes `{"approve": true}` or `false`, and the `machine_id` of the request that was read: 409
+    `changed_meanwhile` where another machine asks by now; 404 where none waits. It needs the
+    Administrator role in the sensor's group."""
+    check_members(body, "approve", "machine_id", of="a decision about a re-enrolment")
     number, is_approved = _sensor_number(sensor_id), body.get("approve")
+    machine_id = body.get("machine_id")
+    if not isinstance(machine_id, str | None):
+        raise BadRequestError("machine_id: must be a text")
     row = sensor_list.get(here.database, scope, number)
     if not isinstance(is_approved, bool):
         raise BadRequestError("approve: must be true or false")
@@ -158,7 +164,7 @@ def decide_enrolment(
         needed = ROLE_NAMES[Role.ADMINISTRATOR]
         raise ForbiddenError(f"{caller.name} must be {needed} in sensor group {row.group_id}")
     decide = key_replacement.approve if is_approved else key_replacement.reject
-    decide(here.database, number, caller.name, here.clock.now_us())
+    decide(here.database, number, caller.name, here.clock.now_us(), machine_id)
     return json_answer(_enrolment_body(here, scope, number))
 
 

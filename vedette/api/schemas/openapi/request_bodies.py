@@ -217,7 +217,9 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("PUT", "/api/v1/sensor/{sensor_id}"): _SENSOR_CHANGES,
     ("PUT", "/api/v1/sensor"): _SENSORS_CHANGES,
-    ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): _object(("approve",), approve=_FLAG),
+    ("POST", "/api/v1/sensor/{sensor_id}/enrolment"): _object(
+        ("approve",), approve=_FLAG, machine_id=_NULLABLE_TEXT
+    ),
     **{
         (method, base + path): body
         for base in ("/api", "/api/v1")
