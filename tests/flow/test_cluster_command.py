@@ -198,6 +198,21 @@ def test_inserts_wait_for_the_quorum_and_carry_a_token_of_their_own(
     assert len(set(tokens)) == len(tokens)
 
 
+def test_no_server_goes_by_partitions_as_a_replica_that_lags_has_them(
+    grown: Server, front: Front
+) -> None:
+    """Whoever unmounts one waits until the others know it: each asks every replica."""
+    with grown.analyst() as analyst:
+        assert analyst.get("/api/v1/storage/events/partition").status_code == 200
+    sent = httpx.get(f"{front.url}/settings", timeout=60).json()
+    asked = [(text, of) for text, of in sent if re.search(r"opened_ms.*FROM.*\bpartition\b", text)]
+    assert asked
+    for text, of in asked:
+        assert "FROM clusterAllReplicas('vedette', currentDatabase(), partition)" in text
+        assert of["skip_unavailable_shards"] == "1"
+        assert of["max_replica_delay_for_distributed_queries"] == "0"
+
+
 @pytest.mark.usefixtures("administrator")
 def test_sensors_move_only_where_servers_can_be_waited_for(data: Path) -> None:
     assert "PostgreSQL" in run(data, "move", "--from", "1", "--to", "2", exit_code=2)

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from vedette.store.engine.capabilities import WHO_ANSWERS
+from vedette.store.engine.capabilities import EVERY_REPLICA
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.schema.table import Table
 from vedette.store.schema.tables import definitions
@@ -51,7 +51,7 @@ class Probe:
             f"clusterAllReplicas('{self._engine.capabilities.cluster}', currentDatabase(), "
             f"{PROBE.name}_local) WHERE run = {{run:String}} GROUP BY _shard_num, sensor_id",
             {"run": self._run},
-            settings=WHO_ANSWERS,
+            settings=EVERY_REPLICA,
         ).rows
         places: dict[int, dict[int, int]] = {}
         for place, sensor_id, count in found:

@@ -10,7 +10,7 @@ from vedette.errors import UnavailableError
 from vedette.limits import MISPLACED_SENSORS_SHOWN, SHARD_LOAD_RATIO_MAX
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.host import ShardMap
-from vedette.store.engine.capabilities import WHO_ANSWERS
+from vedette.store.engine.capabilities import EVERY_REPLICA
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.shard_routing import sharding_expression
 
@@ -57,7 +57,7 @@ def check_totals(engine: Engine, found: list[Replica]) -> Iterator[Finding]:
     rows = engine.query(
         f"SELECT _shard_num, {_EVENTS} FROM "
         f"clusterAllReplicas('{cluster}', currentDatabase(), {local}) GROUP BY _shard_num",
-        settings=WHO_ANSWERS,
+        settings=EVERY_REPLICA,
     ).rows
     events = {row[0]: int(row[1]) for row in rows}
     total = 0

@@ -114,7 +114,7 @@ class PartitionControl:
 
     def maintain(self, settings: Settings) -> None:
         """Rolls and deletes partitions that are due by age, size or free disk space; by age nothing
-        while the clock is in doubt."""
+        while the clock is in doubt. Removes what deleted ones have left behind."""
         policy = policy_of(settings)
         if self._clock_guard.deletion_hold():
             policy = replace(policy, roll_age_ms=0, keep_age_ms=0)
@@ -130,6 +130,7 @@ class PartitionControl:
                 self.roll()
             else:
                 self.delete(action.name)
+        stored.drop_leftovers(self._engine)
 
     def _roll(self) -> None:
         opened_ms = self._processor.windows.next_opening(self._clock.now_us())

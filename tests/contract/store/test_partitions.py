@@ -1,5 +1,8 @@
 """The life of a time partition (docs/api-objects.md#time-partition)."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, file, partial, process_id, store
@@ -10,6 +13,7 @@ from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import (
     delete,
+    drop_leftovers,
     free_disk_bytes,
     hot_partition,
     list_partitions,
@@ -210,3 +214,38 @@ def test_the_hot_partition_has_no_deletion_to_tell_of(engine: ClickHouseEngine) 
         content(engine, "writer")
     with pytest.raises(NotFoundError):
         content(engine, "no_such")
+
+
+def test_what_another_replica_kept_of_a_deleted_partition_goes_later(
+    engine: ClickHouseEngine, tmp_path: Path
+) -> None:
+    """Of the replicas of a shard one drops what is detached; this is what the others have."""
+    two_partitions(engine)
+    unmount(engine, OLD_NAME)
+    folders = {
+        Path(paths[0]) / "detached"
+        for (paths,) in engine.query(
+            "SELECT data_paths FROM system.tables WHERE database = {database:String} "
+            "AND has_own_data AND notEmpty(data_paths)",
+            {"database": engine.database},
+        ).rows
+    }
+    kept = [part for folder in folders if folder.exists() for part in folder.glob(f"{OLD}_*")]
+    assert kept
+    for number, part in enumerate(kept):
+        shutil.copytree(part, tmp_path / str(number))
+    delete(engine, OLD_NAME)
+    assert not any(part.exists() for part in kept)
+    for number, part in enumerate(kept):
+        shutil.copytree(tmp_path / str(number), part)
+    drop_leftovers(engine)
+    assert not any(part.exists() for part in kept)
+    assert states(engine) == {"writer": "hot"}
+
+
+def test_what_is_unmounted_is_no_leftover(engine: ClickHouseEngine) -> None:
+    two_partitions(engine)
+    unmount(engine, OLD_NAME)
+    drop_leftovers(engine)
+    mount(engine, OLD_NAME)
+    assert seen(engine) == 2

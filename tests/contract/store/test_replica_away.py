@@ -11,13 +11,15 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, file, partial, store
 from tests.support.indexed import indexed
 from tests.support.store_pool import StorePool
-from vedette.store.engine.capabilities import distributed, replicated
+from vedette.store.engine.capabilities import EVERY_REPLICA, distributed, replicated
 from vedette.store.engine.client import ClickHouseEngine, create_database
 from vedette.store.integrity.damage import damaged_parts
 from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.partitions.lifecycle import (
+    delete,
     free_disk_bytes,
     list_partitions,
+    mount,
     open_partition,
     recover,
     unmount,
@@ -30,6 +32,7 @@ AWAY: Final = indexed(
         distributed("away"),
         system_table=_OF_CLUSTER.system_table,
         shard_table=_OF_CLUSTER.shard_table,
+        whole_table=_OF_CLUSTER.whole_table,
     )
 )
 NEXT_MS: Final = HOUR_MS + 3_600_000
@@ -59,6 +62,22 @@ def test_partitions_are_counted_once(engine: ClickHouseEngine) -> None:
     unmount(engine, warm.name)
     (cold,) = (one for one in list_partitions(engine) if one.state == "cold")
     assert cold.byte_count == bytes_of(engine, "detached_parts", "1") > 0
+
+
+def test_what_became_of_partitions_is_asked_of_all_servers(engine: ClickHouseEngine) -> None:
+    """Each row may be there once for each server that answers."""
+    asked = engine.capabilities.whole("partition")
+    assert "clusterAllReplicas" in asked
+    (name,) = (one.name for one in list_partitions(engine) if one.state == "warm")
+    for change, state in ((unmount, "cold"), (mount, "warm"), (delete, "deleted")):
+        change(engine, name)
+        found = {one.name: one.state for one in list_partitions(engine)}
+        assert found == {"writer": "hot"} | ({} if state == "deleted" else {name: state})
+    versions = "SELECT count(), uniqExact(version), max(version) FROM"
+    (local,) = engine.query(f"{versions} partition").rows
+    (everywhere,) = engine.query(f"{versions} {asked}", settings=EVERY_REPLICA).rows
+    assert local == (6, 6, 6)
+    assert everywhere[1:] == (6, 6)
 
 
 def bytes_of(engine: ClickHouseEngine, table: str, which: str) -> int:

@@ -30,6 +30,12 @@ WHO_ANSWERS: Final[Mapping[str, str | int]] = {"skip_unavailable_shards": 1}
 """Settings of questions to all servers (`Capabilities.system`) that some of them need not answer: a
 replica that is away is no outage."""
 
+EVERY_REPLICA: Final[Mapping[str, str | int]] = {
+    **WHO_ANSWERS,
+    "max_replica_delay_for_distributed_queries": 0,
+}
+"""Settings of questions about rows to all servers: one that lags is asked, too."""
+
 BY_PROCESS = "by_process"
 """Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""
 
@@ -59,6 +65,10 @@ class Capabilities:
     one of them is away: see `WHO_ANSWERS`."""
     shard_table: str = "system.{}"
     """The same of one server of each shard, for what is to be counted once."""
+    whole_table: str = "{}"
+    """Expression that reads a small table of which every server has all, from all of them: what a
+    quorum has acknowledged one has, also where others lag. Rows appear once for each server; see
+    `EVERY_REPLICA`."""
     insert_settings: Mapping[str, str | int] = field(default_factory=dict)
     """Settings with which an insert returns once the quorum has stored it."""
     read_settings: Mapping[str, str | int] = field(default_factory=dict)
@@ -93,6 +103,9 @@ class Capabilities:
     def of_shards(self, name: str) -> str:
         return self.shard_table.format(name)
 
+    def whole(self, name: str) -> str:
+        return self.whole_table.format(name)
+
 
 EMBEDDED = Capabilities()
 """ClickHouse in this process: plain tables."""
@@ -123,6 +136,7 @@ def replicated(cluster: str, quorum: int) -> Capabilities:
         on_cluster=f" ON CLUSTER '{cluster}'",
         system_table=f"clusterAllReplicas('{cluster}', system.{{}})",
         shard_table=f"cluster('{cluster}', system.{{}})",
+        whole_table=f"clusterAllReplicas('{cluster}', currentDatabase(), {{}})",
         insert_settings={
             "distributed_foreground_insert": 1,
             "insert_quorum": quorum,

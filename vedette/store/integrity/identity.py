@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vedette.errors import StartError
+from vedette.store.engine.capabilities import EVERY_REPLICA
 from vedette.store.engine.client import Engine
 from vedette.store.schema.table import Table
 from vedette.store.schema.tables import TABLES, definitions
@@ -88,7 +89,8 @@ def newest_sensor_id(engine: Engine) -> int:
 
 def is_unused(engine: Engine) -> bool:
     """Whether no server has ever written here: the first one opens a partition."""
-    return not engine.query("SELECT count() FROM partition").rows[0][0]
+    partitions = engine.capabilities.whole("partition")
+    return not engine.query(f"SELECT count() FROM {partitions}", settings=EVERY_REPLICA).rows[0][0]
 
 
 def read_hosts(engine: Engine) -> list[Host]:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from vedette.errors import ConflictError, NotFoundError
 from vedette.limits import PARTITION_COMMAND_S, PARTITIONS_CACHE_S
-from vedette.store.engine.capabilities import WHO_ANSWERS
+from vedette.store.engine.capabilities import EVERY_REPLICA, WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import WRITER, Partition, State, partition_name
 from vedette.store.schema.tables import PARTITIONED
@@ -123,6 +123,16 @@ def recover(engine: Engine) -> None:
             _drop(engine, opened_ms)
 
 
+def drop_leftovers(engine: Engine) -> None:
+    """Removes what servers still have of deleted partitions that were unmounted. Of the replicas of
+    a shard one does so each time, and one that was away has them when it is back: repeat it."""
+    detached = _present(engine, "detached_parts", "")
+    for opened_ms, (state, _, _) in _intended(engine).items():
+        if state == "deleted" and str(opened_ms) in detached:
+            for table in PARTITIONED:
+                _drop_detached(engine, table, opened_ms)
+
+
 def unmounted(engine: Engine) -> frozenset[int]:
     """Opening times of cold and deleted partitions, which must not be written to."""
     return frozenset(
@@ -188,8 +198,13 @@ def _attach(engine: Engine, opened_ms: int) -> None:
 def _drop(engine: Engine, opened_ms: int) -> None:
     for table in PARTITIONED:
         _alter(engine, table, f"DROP PARTITION ID '{opened_ms:d}'")
-        drop_detached = f"DROP DETACHED PARTITION ID '{opened_ms:d}'"
-        _alter(engine, table, drop_detached, "allow_drop_detached = 1")
+        _drop_detached(engine, table, opened_ms)
+
+
+def _drop_detached(engine: Engine, table: str, opened_ms: int) -> None:
+    """Of the replicas of a shard one does so each time."""
+    command = f"DROP DETACHED PARTITION ID '{opened_ms:d}'"
+    _alter(engine, table, command, "allow_drop_detached = 1")
 
 
 def _alter(engine: Engine, table: str, command: str, *settings: str) -> None:
@@ -222,11 +237,20 @@ def _recent(engine: Engine) -> _Intended:
 def _intended(engine: Engine) -> _Intended:
     """State, closing time and whether a user mounted it, by opening time."""
     # Grouping a few rows here is faster than in the engine.
-    found = engine.query(
-        "SELECT opened_ms, state, closed_ms, user_mounted FROM partition ORDER BY version"
-    )
-    intended = {row[0]: (row[1], row[2], bool(row[3])) for row in found.rows}
+    intended = {row[0]: (row[1], row[2], bool(row[3])) for row in _changes(engine)}
     return dict(sorted(intended.items()))
+
+
+def _changes(engine: Engine) -> list[tuple[int, State, int, int, int]]:
+    """Opening time, state, closing time, whether a user mounted it, and version, in their order.
+    Asked of all servers: one that lags would have others write to what is being unmounted."""
+    return list(
+        engine.query(
+            "SELECT DISTINCT opened_ms, state, closed_ms, user_mounted, version "
+            f"FROM {engine.capabilities.whole('partition')} ORDER BY version",
+            settings=EVERY_REPLICA,
+        ).rows
+    )
 
 
 def _record(
@@ -234,8 +258,9 @@ def _record(
 ) -> None:
     engine.command(
         "INSERT INTO partition SELECT {opened:UInt64}, {state:String}, {closed:UInt64}, "
-        "{mounted:UInt8}, (SELECT max(version) + 1 FROM partition)",
+        "{mounted:UInt8}, {version:UInt64}",
         {
+            "version": 1 + max((row[-1] for row in _changes(engine)), default=0),
             "opened": opened_ms,
             "state": state,
             "closed": closed_ms,
