@@ -14,9 +14,11 @@ import pytest
 import yaml
 
 from vedette.cli.main import COMMANDS
+from vedette.limits import READINESS_S, SHUTDOWN_S
 from vedette.settings import Settings, load
 from vedette.settings.catalogue import catalogue
 from vedette.settings.load import FOREIGN_VARIABLE
+from vedette.state.db.sealing import KEY_FILE
 from vedette.store.engine.open import database_of
 
 DEPLOY = Path("deploy")
@@ -194,6 +196,25 @@ def test_servers_learn_from_the_balancer_where_connections_come_from(made: Path)
     assert ip_address(address) in ip_network(subnet)
 
 
+def test_a_connection_that_is_refused_goes_to_another_server() -> None:
+    text = (CLUSTER / "haproxy" / "haproxy.cfg").read_text()
+    assert "\n    option redispatch 1\n" in text
+    found = re.search(r"^    timeout check (\d+)s$", text, re.MULTILINE)
+    assert found
+    assert int(found[1]) > READINESS_S + 2
+    maxconn = re.search(r"^    maxconn (\d+)$", text, re.MULTILINE)
+    assert maxconn
+    assert SERVICES["balancer"]["ulimits"]["nofile"] > 2 * int(maxconn[1]) + 100
+
+
+def test_a_server_asks_one_clickhouse_server_as_long_as_that_is_there() -> None:
+    """`KILL QUERY` ends what runs on the server that it is sent to."""
+    text = (CLUSTER / "haproxy" / "haproxy.cfg").read_text()
+    assert "balance source" in text[text.index("backend clickhouse") :]
+    (service,) = (one for one in OBJECTS if one["metadata"]["name"] == "clickhouse-http")
+    assert service["spec"]["sessionAffinity"] == "ClientIP"
+
+
 @pytest.mark.parametrize("path", [*sorted(CLUSTER.rglob("*.sh")), CLUSTER / "make-secrets"])
 def test_scripts_can_be_parsed(path: Path) -> None:
     subprocess.run(["sh", "-n", str(path)], check=True)
@@ -233,7 +254,7 @@ def test_kubernetes_objects_name_what_there_is() -> None:
         assert secrets <= named("Secret"), name
         claims = {one["metadata"]["name"] for one in spec.get("volumeClaimTemplates", [])}
         volumes = {one["name"] for one in pod.get("volumes", [])} | claims
-        for container in pod["containers"]:
+        for container in (*pod["containers"], *pod.get("initContainers", [])):
             assert {one["name"] for one in container["volumeMounts"]} <= volumes, name
             ports = {one["name"] for one in container.get("ports", [])}
             probes = [
@@ -245,6 +266,30 @@ def test_kubernetes_objects_name_what_there_is() -> None:
                 if variable["name"].startswith("VEDETTE_"):
                     known = {one.variable for one in catalogue().values()}
                     assert variable["name"] in known | {"VEDETTE_CLUSTER_ADMIN_DSN"}
+
+
+def server_pod() -> dict[str, Any]:
+    return next(pod for name, _, pod in pods() if name == "vedette")
+
+
+def test_probes_wait_as_long_as_answers_take() -> None:
+    (server,) = server_pod()["containers"]
+    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert server[name]["timeoutSeconds"] > READINESS_S, name
+    assert server_pod()["terminationGracePeriodSeconds"] > SHUTDOWN_S + 30
+    assert server["lifecycle"]["preStop"]["exec"]["command"] == ["sleep", "5"]
+
+
+def test_the_root_of_a_volume_is_no_data_directory() -> None:
+    """It belongs to root and is open to a group: a server refuses it."""
+    pod = server_pod()
+    (server,), (maker,) = pod["containers"], pod["initContainers"]
+    (mount,) = (one for one in server["volumeMounts"] if one["name"] == "data")
+    assert mount == {"name": "data", "mountPath": "/var/lib/vedette", "subPath": "data"}
+    volume = {one["name"]: one["mountPath"] for one in maker["volumeMounts"]}
+    (command,) = maker["args"]
+    assert f"mkdir -p -m 0700 {volume['data']}/data " in command
+    assert f"install -m 0600 {volume['key']}/{KEY_FILE} {volume['data']}/data/{KEY_FILE}" in command
 
 
 def test_kubernetes_selectors_find_their_pods() -> None:
