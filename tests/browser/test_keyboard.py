@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.conftest import PASSWORD, SHARED, Visiting
 from tests.browser.hands import Hands
-from tests.support.served import Server
+from tests.support.served import Server, wait_for
 
 pytestmark = SHARED
 
@@ -113,3 +113,29 @@ def test_of_two_changes_of_a_preference_the_later_one_stays(
         visit.settle()
     with server.client(Cookie=f"{session['name']}={session['value']}") as client:
         assert client.get("/api/v1/me/preferences").json()["zone"] == "utc"
+
+
+def test_a_preference_is_kept_where_the_page_is_left_at_once(
+    visiting: Visiting, server: Server, session: dict[str, Any]
+) -> None:
+    with (
+        visiting() as visit,
+        server.client(Cookie=f"{session['name']}={session['value']}") as client,
+    ):
+
+        def zone() -> str:
+            return str(client.get("/api/v1/me/preferences").json()["zone"])
+
+        page = visit.open("/ui/bans")
+        for path in ("/ui/sensors", "/ui/filters", "/ui/bans"):
+            visit.settle()
+            page.keyboard.press("z")  # the second waits for the first
+            page.keyboard.press("z")
+            page.keyboard.press("z")
+            page.goto(server.url + path)
+            kept = page.evaluate("JSON.parse(localStorage.getItem('vedette.preferences')).zone")
+            assert wait_for(zone, kept) == kept
+        visit.settle()
+        if zone() == "local":
+            page.keyboard.press("z")
+            assert wait_for(zone, "utc") == "utc"

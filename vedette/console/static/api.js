@@ -23,17 +23,17 @@ export const noAnswer = () => navigator.onLine ? _("The server did not answer") 
 
 // The JSON of an answer. Raises ApiError; where the session has ended it asks for a sign-in, and
 // repeats the call.
-export async function call(method, path, body, { signal } = {}) {
+export async function call(method, path, body, { signal, keepalive } = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
   const answer = await fetch(path, {
-    method, headers, signal, credentials: "same-origin", cache: "no-store",
+    method, headers, signal, keepalive, credentials: "same-origin", cache: "no-store",
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error) => unanswered(method, error));
   if (answer.status === 401 && document.getElementById("session") && !path.startsWith("/api/v1/session")) {
     await signInAgain();
-    return call(method, path, body, { signal });
+    return call(method, path, body, { signal, keepalive });
   }
   const text = await answer.text();
   let found = {};

@@ -142,10 +142,16 @@ function startAnswers() {
 }
 
 // Preferences follow the user: what is set is kept by the server, and read once for each tab. They
-// are sent in turn: the one that comes last stays.
+// are sent in turn: the one that comes last stays, also where the page is left before it was sent.
 function startPreferences() {
   let sent = Promise.resolve();
-  document.addEventListener("preference", () => (sent = sent.then(() => attempt(() => call("PUT", "/api/v1/me/preferences", all())))));
+  let waiting = 0;
+  const send = () => call("PUT", "/api/v1/me/preferences", all(), { keepalive: true });
+  document.addEventListener("preference", () => {
+    waiting += 1;
+    sent = sent.then(() => attempt(send)).then(() => (waiting -= 1));
+  });
+  addEventListener("pagehide", () => waiting && send().catch(() => {}));
   if (!meta("user") || sessionStorage.getItem("adopted") === meta("user")) return;
   sessionStorage.setItem("adopted", meta("user"));
   get("/api/v1/me/preferences").then((kept) => {

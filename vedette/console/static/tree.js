@@ -158,16 +158,23 @@ export class ProcessTree {
     Object.assign(element, { shown: node, level, open: isOpen });
     const parent = this.nodes.get(node.parent_id);
     const delta = parent ? startOf(node) - startOf(parent) : NaN;
-    const lead = make("span", { class: "lead", role: "gridcell" });
+    if (!element.firstChild) {
+      element.append(make("span", { class: "lead", role: "gridcell" }, make("span", { "aria-hidden": "true" }), make("b"), make("span", { class: "pid" })));
+      element.append(make("span", { class: "counts", role: "gridcell" }), make("span", { class: "delta", role: "gridcell" }));
+    }
+    const [lead, events, when] = element.children;
+    const [twisty, name, pid, ...others] = lead.children;
+    for (const one of others) one.remove();
     lead.style.paddingLeft = `${Math.min(level - 1, 24) * 14}px`;
-    lead.append(make("span", { class: expandable ? "twisty" : "leaf", "aria-hidden": "true" }, expandable ? (isOpen ? "▾" : "▸") : ""));
-    lead.append(make("b", {}, untrusted(nameOf(node), { short: true })), make("span", { class: "pid" }, node.process_pid || ""));
+    twisty.className = expandable ? "twisty" : "leaf";
+    twisty.textContent = expandable ? (isOpen ? "▾" : "▸") : "";
+    name.replaceChildren(untrusted(nameOf(node), { short: true }));
+    pid.textContent = node.process_pid || "";
     if (node.missing) lead.append(make("span", { class: "meta" }, missingText(node)));
     for (const alert of node.alerts ?? []) if (alert) lead.append(icon("sev-high"));
     if (node.username && parent && parent.username && node.username !== parent.username) lead.append(make("span", { class: "meta" }, untrusted(node.username, { short: true })));
-    const counts = LETTERS.map(([letter, kind]) => [letter, node.event_counts?.[kind]]).filter(([, count]) => count).map(([letter, count]) => `${letter}${number(count)}`).join(" ");
-    const time = Number.isFinite(delta) && delta >= 0 ? `+${spanText(delta)}` : Number.isFinite(startOf(node)) ? timeText(startOf(node), { milliseconds: false, day: false }) : "";
-    element.replaceChildren(lead, make("span", { class: "counts", role: "gridcell" }, counts), make("span", { class: "delta", role: "gridcell" }, time));
+    events.textContent = LETTERS.map(([letter, kind]) => [letter, node.event_counts?.[kind]]).filter(([, count]) => count).map(([letter, count]) => `${letter}${number(count)}`).join(" ");
+    when.textContent = Number.isFinite(delta) && delta >= 0 ? `+${spanText(delta)}` : Number.isFinite(startOf(node)) ? timeText(startOf(node), { milliseconds: false, day: false }) : "";
     element.title = plain(node.label.cmdline || node.label.path).slice(0, 600);
   }
 

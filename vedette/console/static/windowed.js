@@ -13,7 +13,8 @@ export class Windowed {
     place.classList.add("windowed");
     place.setAttribute("role", role);
     place.tabIndex = 0;
-    this.space = make("div", { class: "windowed-space", role: "presentation" });
+    this.view = make("div", { role: "presentation" }); // moved as a whole: a transform for each row costs more than what is in it
+    this.space = make("div", { class: "windowed-space", role: "presentation" }, this.view);
     place.append(this.space);
     this.frame = 0;
     place.addEventListener("scroll", () => this.later(), { passive: true });
@@ -47,15 +48,15 @@ export class Windowed {
     while (this.pool.length < count) {
       const element = make("div", { class: "windowed-row", role: this.rowRole });
       this.pool.push(element);
-      this.space.append(element);
+      this.view.append(element);
     }
+    this.view.style.transform = `translateY(${first * this.height}px)`;
     this.pool.forEach((element, number) => {
       const index = first + number;
       element.hidden = number >= count;
       if (element.hidden) return;
       element.index = index;
       element.id = `${this.place.id}-${index}`;
-      element.style.transform = `translateY(${index * this.height}px)`;
       element.setAttribute("aria-rowindex", index + 1);
       element.setAttribute("aria-selected", String(index === this.active));
       this.fill(element, this.rows[index], index);
