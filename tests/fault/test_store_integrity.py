@@ -294,6 +294,69 @@ def test_a_part_whose_files_are_gone_is_named_and_searches_are_incomplete(
         assert client.get("/readyz").status_code == 200
 
 
+def test_parts_that_were_taken_away_while_the_server_was_stopped_are_named(
+    tmp_path: Path, filled: Filled
+) -> None:
+    filled(tmp_path, "old.example", batches=3)
+    taken_away(tmp_path)
+    with running(tmp_path) as server, server.analyst() as client:
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["checks"]["parts"]) == (503, "damaged")
+        named = ready.json()["damaged_parts"]
+        assert named
+        assert all(re.match(r"segment \S+ \(gone\): \d+ rows, 20", one) for one in named)
+        found = searched(client).json()
+        assert (found["total_results"], found["incomplete_results"]) == (0, True)
+        # These get parts of the same names.
+        drain([Sender(f"new-{number}.example", numbered=True) for number in range(3)], server)
+    with running(tmp_path) as server, server.analyst() as client:
+        assert client.get("/readyz").json()["damaged_parts"] == named
+    with running(tmp_path, "--accept-store") as server, server.analyst() as client:
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["damaged_parts"]) == (200, named)
+        assert searched(client).json()["incomplete_results"]
+
+
+def test_parts_that_are_put_back_are_there_again(tmp_path: Path, filled: Filled) -> None:
+    filled(tmp_path, "old.example", batches=3)
+    kept, table = taken_away(tmp_path)
+    with running(tmp_path) as server, server.client() as client:
+        assert client.get("/readyz").status_code == 503
+    for path in kept.iterdir():
+        shutil.move(path, table / path.name)
+    with running(tmp_path) as server, server.client() as client:
+        assert client.get("/readyz").status_code == 200
+
+
+def taken_away(data: Path) -> tuple[Path, Path]:
+    """Moves all parts of the table elsewhere; there, and where they were."""
+    found = {one.parent for one in segment_files(data, "*/data.bin")}
+    kept, table = data / "kept", next(iter(found)).parent
+    kept.mkdir()
+    for path in found:
+        shutil.move(path, kept / path.name)
+    return kept, table
+
+
+def test_nothing_is_missed_of_a_partition_that_was_merged_or_unmounted(
+    tmp_path: Path, filled: Filled
+) -> None:
+    filled(tmp_path, "old.example", batches=3)
+    with running(tmp_path) as server, server.analyst() as client:
+        assert client.post("/api/v1/storage/events/new_partition").status_code == 200
+        (warm,) = (
+            one["name"]
+            for one in client.get("/api/v1/storage/events/partition").json().values()
+            if one["name"] != "writer"
+        )
+        assert client.post(f"/api/v1/storage/events/{warm}/unmount").status_code == 200
+    with running(tmp_path) as server, server.analyst() as client:
+        assert "damaged_parts" not in client.get("/readyz").json()
+        assert client.delete(f"/api/v1/storage/events/{warm}").status_code == 200
+    with running(tmp_path) as server, server.analyst() as client:
+        assert "damaged_parts" not in client.get("/readyz").json()
+
+
 def test_a_part_that_is_found_corrupt_by_a_search_is_named_and_the_search_is_503(
     tmp_path: Path,
     filled: Filled,

@@ -21,8 +21,8 @@ from uuid import uuid4
 import structlog
 
 from vedette.clock import Clock
-from vedette.doctor.identity import mismatch
-from vedette.errors import StartError
+from vedette.doctor.identity import gone_parts, mismatch
+from vedette.errors import StartError, VedetteError
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
 from vedette.state.db.author import Author, acting_as
@@ -34,11 +34,15 @@ from vedette.state.store_identity import (
     restore_sensors,
     save_accepted_damage,
     save_identity,
+    save_lost_parts,
+    save_part_list,
 )
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import CorruptPartError
 from vedette.store.integrity import identity as telemetry_identity
-from vedette.store.integrity.damage import DamagedPart, damaged_parts
+from vedette.store.integrity.damage import DamagedPart, damaged_parts, note_lost
+from vedette.store.integrity.part_list import list_parts
+from vedette.store.schema.tables import SCHEMA_VERSION
 
 log = structlog.get_logger(__name__)
 
@@ -64,12 +68,31 @@ def check_store(
     else:
         with acting_as(accepted_by):
             _accept(telemetry, state, clock, problem)
+    _compare_parts(telemetry, state, is_other=bool(problem))
     parts = damaged_parts(telemetry)
     for part in parts:
         log.error("damaged part", part=part.text())
     if accepted_by is not None:
         with acting_as(accepted_by):
             _accept_damage(state, parts)
+
+
+def _compare_parts(telemetry: Engine, state: Database, *, is_other: bool) -> None:
+    """With the list of the last stop, unless that was of another store."""
+    if not telemetry.capabilities.cluster:
+        gone = [] if is_other else gone_parts(telemetry, state)
+        note_lost(telemetry, gone)
+        save_lost_parts(state, " ".join(part.text() for part in gone))
+
+
+def keep_part_list(telemetry: Engine, state: Database) -> None:
+    """Call it when nothing is stored any more. Without the list, the next start compares
+    nothing."""
+    try:
+        parts = " ".join(part.text() for part in list_parts(telemetry))
+        save_part_list(state, SCHEMA_VERSION, parts)
+    except VedetteError as error:
+        log.warning("the list of data parts is not kept", error=error.message)
 
 
 def _complete(telemetry: Engine, state: Database) -> None:

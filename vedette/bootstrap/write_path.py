@@ -12,7 +12,7 @@ from vedette.alerting.rule_import import compile_anew
 from vedette.bootstrap.ingest_workers import WorkerLauncher, worker_count
 from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
-from vedette.bootstrap.store_identity import check_store
+from vedette.bootstrap.store_identity import check_store, keep_part_list
 from vedette.clock import Clock
 from vedette.doctor.migration import unmoved_state, unmoved_telemetry
 from vedette.errors import StartError
@@ -109,6 +109,7 @@ def open_engines(
         apply_corrections(telemetry)
         migrate(state)
         check_store(telemetry, state, clock, accepted_by=accepted_by)
+        closing.callback(keep_part_list, telemetry, state)
         return Engines(telemetry, state)
     migrate(state)
     with only_one_opens(state):

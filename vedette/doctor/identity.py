@@ -2,9 +2,24 @@
 (`bootstrap/store_identity.py` has the table)."""
 
 from vedette.state.db.database import Database
-from vedette.state.store_identity import load_identity, newest_sensor_id
+from vedette.state.store_identity import (
+    load_identity,
+    load_lost_parts,
+    load_part_list,
+    newest_sensor_id,
+)
 from vedette.store.engine.client import Engine
 from vedette.store.integrity import identity as telemetry_identity
+from vedette.store.integrity.part_list import ListedPart, lost_parts, read_parts
+from vedette.store.schema.tables import SCHEMA_VERSION
+
+
+def gone_parts(telemetry: Engine, state: Database) -> list[ListedPart]:
+    """Parts that were there when the server stopped, or before, and are not any more. Raises
+    UnavailableError."""
+    before = read_parts(load_part_list(state, SCHEMA_VERSION))
+    earlier = read_parts(load_lost_parts(state))
+    return lost_parts(telemetry, before, earlier) if before or earlier else []
 
 
 def mismatch(telemetry: Engine, state: Database) -> str:

@@ -5,12 +5,12 @@ from typing import Final
 
 from vedette import limits
 from vedette.doctor.finding import Finding, Severity
-from vedette.doctor.identity import mismatch
+from vedette.doctor.identity import gone_parts, mismatch
 from vedette.settings import Settings
 from vedette.state.db.database import Database
 from vedette.state.store_identity import load_accepted_damage
 from vedette.store.engine.client import Engine
-from vedette.store.integrity.damage import damaged_parts, verify_parts
+from vedette.store.integrity.damage import damaged_parts, note_lost, verify_parts
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.partitions.partition import Partition, time_text
 
@@ -38,6 +38,8 @@ def check_identity(telemetry: Engine, state: Database) -> Iterator[Finding]:
 
 def check_parts(telemetry: Engine, state: Database, *, verify: bool) -> Iterator[Finding]:
     """Parts that answers lack. `verify` reads the whole store and compares checksums."""
+    if not telemetry.capabilities.cluster:
+        note_lost(telemetry, gone_parts(telemetry, state))
     damaged = verify_parts(telemetry) if verify else damaged_parts(telemetry)
     accepted = load_accepted_damage(state)
     for part in damaged:

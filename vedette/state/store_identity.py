@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Connection, func, insert, select
 
 from vedette.state.db.database import Database
-from vedette.state.db.key_values import load, save
+from vedette.state.db.key_values import load, put, save
 from vedette.state.db.schema import SENSOR
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.host_registry import computer_name, is_hostname
@@ -20,6 +20,8 @@ from vedette.state.sensors.host_registry import computer_name, is_hostname
 _NAME: Final = "store_id"
 _PENDING: Final = "pending:"
 _ACCEPTED_DAMAGE: Final = "accepted_damage"
+_PART_LIST: Final = "part_list"
+_LOST_PARTS: Final = "lost_parts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,30 @@ def load_accepted_damage(database: Database) -> frozenset[str]:
 
 def save_accepted_damage(database: Database, keys: Iterable[str]) -> None:
     save(database, _ACCEPTED_DAMAGE, " ".join(sorted(keys)))
+
+
+def load_part_list(database: Database, version: int) -> str:
+    """The parts of the telemetry at the last stop; "" after a kill, and for one that was closed
+    with another version of the tables."""
+    saved, _, parts = (load(database, _PART_LIST) or "").partition(" ")
+    return parts if saved == str(version) else ""
+
+
+def save_part_list(database: Database, version: int, parts: str) -> None:
+    save(database, _PART_LIST, f"{version:d} {parts}")
+
+
+def load_lost_parts(database: Database) -> str:
+    """Parts that earlier starts found gone."""
+    return load(database, _LOST_PARTS) or ""
+
+
+def save_lost_parts(database: Database, parts: str) -> None:
+    """With this the list of the last stop has been compared: what runs from here on changes the
+    parts."""
+    with database.writing() as connection:
+        put(connection, _LOST_PARTS, parts)
+        put(connection, _PART_LIST, "")
 
 
 def newest_sensor_id(database: Database) -> int:

@@ -2,7 +2,8 @@
 
 At start the engine moves a part with missing or truncated files to `detached/` and goes on without
 it (`broken-on-start`); answers then lack the part's rows. A part that is corrupt in the middle is
-found when a query reads it (`engine.unreadable_parts`), or by `verify_parts`.
+found when a query reads it (`engine.unreadable_parts`), or by `verify_parts`. One whose files are
+gone altogether is found by the list of the last stop (`part_list.py`).
 """
 
 import math
@@ -18,6 +19,7 @@ from vedette.limits import PART_COUNT_BYTES_MAX
 from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import PartName
+from vedette.store.integrity.part_list import ListedPart
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.partitions.partition import Partition, time_text
 from vedette.store.schema.tables import PARTITIONED, TABLES
@@ -26,6 +28,7 @@ _BROKEN: Final = "startsWith(reason, 'broken')"
 
 
 _cache: WeakKeyDictionary[Engine, "_Cached"] = WeakKeyDictionary()
+_lost: WeakKeyDictionary[Engine, tuple[ListedPart, ...]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,19 @@ def damaged_parts(engine: Engine) -> tuple[DamagedPart, ...]:
     cached, unreadable = _cache.get(engine.root, _Cached()), engine.unreadable_parts
     is_fresh = time.monotonic() - cached.read_s < limits.DAMAGE_AGE_S
     if not is_fresh or cached.unreadable != unreadable:
-        parts = (*_detached(engine), *_unreadable(engine, unreadable, "unreadable"))
+        parts = (
+            *_detached(engine),
+            *_unreadable(engine, unreadable, "unreadable"),
+            *_gone(engine),
+        )
         cached = _cache[engine.root] = _Cached(time.monotonic(), unreadable, parts)
     return cached.parts
+
+
+def note_lost(engine: Engine, parts: Iterable[ListedPart]) -> None:
+    """These are damaged parts from now on (`part_list.lost_parts`)."""
+    _lost[engine.root] = tuple(parts)
+    _cache.pop(engine.root, None)
 
 
 def known_damage(engine: Engine) -> tuple[DamagedPart, ...]:
@@ -142,6 +155,15 @@ def _unreadable(engine: Engine, parts: Iterable[PartName], reason: str) -> list[
     return [
         _in_period(one.table, one.part, reason, one.part.split("_")[0], _rows(engine, one), periods)
         for one in names
+    ]
+
+
+def _gone(engine: Engine) -> list[DamagedPart]:
+    lost = _lost.get(engine.root, ())
+    periods = _periods(engine) if lost else {}
+    return [
+        _in_period(*(one.table, one.name, "gone", one.name.split("_")[0], one.row_count), periods)
+        for one in lost
     ]
 
 

@@ -1,0 +1,107 @@
+"""Lists the data parts of an embedded store, to notice those whose files were taken away.
+
+The engine keeps no such list: a part whose directory is gone was never there, and answers lack its
+rows without a word. So parts are listed when the store is closed and compared when it is opened
+next. After a kill there is no list, and nothing is compared.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from vedette.store.engine.client import Engine
+from vedette.store.partitions.lifecycle import list_partitions
+from vedette.store.schema.tables import PARTITIONED
+
+_NAME: Final = re.compile(r"([^_]+)_(\d+)_(\d+)_\d+(?:_\d+)?")
+"""Partition, first and last block, level, mutation."""
+_ACTIVE: Final = "name, rows * active, hash_of_all_files"
+_DETACHED: Final = "if(reason = '', name, substring(name, length(reason) + 2)), 0, ''"
+"""A part that the engine has put aside is named after why, too."""
+_TEXT: Final = re.compile(r"([^/]+)/([^/:]+):(\d+):([0-9a-f]+)")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ListedPart:
+    """A part that answers were made of."""
+
+    table: str
+    name: str
+    row_count: int
+    digest: str
+    """Of its files: a part that comes later can have the name of one that is gone."""
+
+    def text(self) -> str:
+        """Without spaces; `read_parts` reads it."""
+        return f"{self.table}/{self.name}:{self.row_count}:{self.digest}"
+
+
+def read_parts(text: str) -> list[ListedPart]:
+    """Of `ListedPart.text`, with spaces between."""
+    found = (_TEXT.fullmatch(word) for word in text.split())
+    return [ListedPart(one[1], one[2], int(one[3]), one[4]) for one in found if one is not None]
+
+
+def list_parts(engine: Engine) -> list[ListedPart]:
+    """The parts with rows. Raises UnavailableError."""
+    return [one for one in _stored(engine, _ACTIVE, "parts") if one.row_count]
+
+
+def lost_parts(
+    engine: Engine, before: Iterable[ListedPart], earlier: Iterable[ListedPart] = ()
+) -> list[ListedPart]:
+    """Those of `before` whose rows are in no part any more: neither in one that it was merged into
+    or was made of, nor in one that is detached. `earlier` are parts that were lost already and are
+    until they are back themselves: parts that came since can have the same blocks. Deleted and
+    unmounted partitions lose none. Raises UnavailableError."""
+    mounted = {str(one.opened_ms) for one in list_partitions(engine) if one.state != "cold"}
+    active, blocks = list_parts(engine), _Blocks()
+    for one in (*active, *_stored(engine, _DETACHED, "detached_parts")):
+        blocks.add(one)
+    digests = {one.digest for one in active}
+    lost = {one for one in before if not blocks.has(one)}
+    lost |= {one for one in earlier if one.digest not in digests}
+    return sorted(
+        one for one in lost if one.table not in PARTITIONED or _partition(one.name) in mounted
+    )
+
+
+class _Blocks:
+    """Which blocks are where, by table and partition."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+
+    def add(self, part: ListedPart) -> None:
+        if (name := _named(part.name)) is not None:
+            self._found.setdefault((part.table, name[1]), []).append((int(name[2]), int(name[3])))
+
+    def has(self, part: ListedPart) -> bool:
+        """Whether a part has all blocks of this one, or parts within it have the first and the
+        last: numbers in between may never have been of its partition."""
+        if (name := _named(part.name)) is None:
+            return True
+        first, last = int(name[2]), int(name[3])
+        found = self._found.get((part.table, name[1]), ())
+        within = [one for one in found if first <= one[0] and one[1] <= last]
+        ends = {one[0] for one in within} & {first}, {one[1] for one in within} & {last}
+        return all(ends) or any(one[0] <= first and last <= one[1] for one in found)
+
+
+def _named(name: str) -> re.Match[str] | None:
+    return _NAME.fullmatch(name)
+
+
+def _partition(name: str) -> str:
+    found = _named(name)
+    return found[1] if found is not None else ""
+
+
+def _stored(engine: Engine, columns: str, parts: str) -> list[ListedPart]:
+    found = engine.query(
+        f"SELECT table, {columns} FROM {engine.capabilities.system(parts)} "
+        f"WHERE database = {{database:String}} ORDER BY table, name",
+        {"database": engine.database},
+    ).rows
+    return [ListedPart(*row) for row in found]
