@@ -7,6 +7,8 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from joserfc import jwt
+from joserfc.jwk import OKPKey
 
 from tests.support.served import Server, hire
 from vedette.errors import BadRequestError
@@ -199,6 +201,13 @@ def test_a_license_is_checked(tmp_path: Path) -> None:
     assert (found.sensors, found.end_us) == (500, 1_580_515_199_000_000)
     with pytest.raises(BadRequestError, match="another server"):
         licenses.checked(token, public, "server-2")
+    for claims in ({"exp": 10**15}, {"exp": -1}, {"sensors": True}, {"sensors": "5"}):
+        signing = OKPKey.import_key(private.read_bytes())
+        bad = jwt.encode(
+            {"alg": "Ed25519"}, {"aud": "*", "sensors": 5} | claims, signing, algorithms=["Ed25519"]
+        )
+        with pytest.raises(BadRequestError, match="how many"):
+            licenses.checked(bad, public, "server-1")
     other = Ed25519PrivateKey.generate().public_key()
     public.write_bytes(
         other.public_bytes(

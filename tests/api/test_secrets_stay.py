@@ -12,8 +12,9 @@ import pyotp
 import pytest
 
 from tests.support.sensor import enrol, secret_of
-from tests.support.served import Server, start_server
+from tests.support.served import Server, hire, start_server, wait_for
 from vedette.api.http.credentials import SESSION_COOKIE
+from vedette.model.principal import Role
 
 APP_CONTROL = "/api/v1/settings/global/platformserver"
 SMTP = "marked-smtp-" + secrets.token_hex(12)
@@ -151,3 +152,40 @@ def test_a_code_of_the_second_factor_is_not_logged(server: Server, marked: dict[
     with server.client() as client:
         client.post("/api/v1/session", json=sent)
     assert f'"{code}"' not in (server.data / "server.log").read_text()
+
+
+def test_a_key_in_the_address_of_a_feed_is_for_administrators(server: Server) -> None:
+    """Many publishers want it there. What cannot be fetched is told with the address."""
+    key = f"marked-{secrets.token_hex(12)}"
+    feed = {
+        "name": "keyed",
+        "feed_url": f"https://127.0.0.1:9/feed.json?key={key}",
+        "enabled": True,
+    }
+    with server.analyst() as client:
+        path = f"/api/v1/feed/{ok(client.post('/api/v1/feed', json=feed)).json()['id']}"
+        ok(client.post(f"{path}/synchronize", json={}))
+        assert wait_for(lambda: bool(client.get(path).json()["last_error"]), True, 60)
+        shown = ok(client.get(path)).json()
+        assert shown["feed_url"].endswith(key)
+        assert shown["last_error"].startswith("https://127.0.0.1:9/feed.json?...: ")
+        other = {"feed_url": f"https://127.0.0.1:9/feed.json?key=other-{key}"}
+        ok(client.put(path, json=other))
+        changed, *_ = ok(client.get("/api/v1/audit?object=feed:keyed")).json()["results"]
+        assert changed["before"] == {"feed_url": "https://127.0.0.1:9/feed.json?..."}
+        assert changed["after"] == {"feed_url": "(changed)"}
+        tried = client.post("/api/v1/feed/preview", json=feed | other)
+        assert key not in tried.text
+        read = [client.get("/api/v1/audit?rows=1000").text, client.get("/metrics").text]
+        assert not any(key in one for one in read)
+    token = hire(server, "feed-viewer", {1: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as viewer:
+        for of in (
+            "/api/v1/feed",
+            path,
+            f"{path}/errors",
+            path.replace("/api/v1/feed", "/ui/feeds"),
+        ):
+            assert key not in ok(viewer.get(of)).text, of
+        assert ok(viewer.get(path)).json()["feed_url"] == "https://127.0.0.1:9/feed.json?..."
+    assert key not in (server.data / "server.log").read_text()

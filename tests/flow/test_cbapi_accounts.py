@@ -177,6 +177,10 @@ def test_a_license_is_applied(licensing: Server, provider_key: Path) -> None:
         client.update_license(licenses.issue(provider_key, "another-server", 9_000, ""))
     assert refused.value.error_code == 400
     assert client.get_object("/api/license") == status
+    client.update_license(licenses.issue(provider_key, "*", 800, ""))
+    (changed, first) = client.get_object("/api/v1/audit?kind=license")["results"]
+    assert (first["before"], first["after"]) == (None, {"sensors": 750, "end": "2099-12-31"})
+    assert (changed["before"], changed["after"]) == (first["after"], {"sensors": 800, "end": None})
 
 
 def test_the_license_is_asked_for(cb: Any) -> None:

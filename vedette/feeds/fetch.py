@@ -29,6 +29,7 @@ from vedette.limits import (
     FEED_REDIRECTS_MAX,
     FEED_RESUMES_MAX,
 )
+from vedette.model.threat.feed import shown_url
 from vedette.notify.egress import EgressError, EgressPolicy
 
 ACCEPT: Final = "application/taxii+json;version=2.1, application/json, text/plain, */*;q=0.5"
@@ -255,9 +256,9 @@ def _checked_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise FeedUnreachableError(f"{text[:200]!r} is no URL: {error}") from None
+        raise FeedUnreachableError(f"{shown_url(text)[:200]!r} is no URL: {error}") from None
     if url.scheme not in ("http", "https") or not url.host:
-        raise FeedUnreachableError(f"{text[:200]!r} is no http:// or https:// URL")
+        raise FeedUnreachableError(f"{shown_url(text)[:200]!r} is no http:// or https:// URL")
     return url
 
 
@@ -318,8 +319,8 @@ def _bounded(chunks: Iterator[bytes], bytes_max: int, until_s: float) -> Iterato
 
 def _failed(url: str, error: Exception) -> FeedUnreachableError:
     what = str(error) or type(error).__name__
-    return FeedUnreachableError(f"{url[:200]}: {what[:300]}")
+    return FeedUnreachableError(f"{shown_url(url)[:200]}: {what[:300]}")
 
 
 def _shown(url: httpx.URL) -> str:
-    return str(url.copy_with(userinfo=b""))[:200]
+    return shown_url(str(url))[:200]

@@ -13,6 +13,7 @@ from vedette.api.schemas.threat_report import report_body
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.model.threat.feed import shown_url
 from vedette.state.policy import feeds
 from vedette.store.read.threat.reports import report_counts, reports_after
 
@@ -47,6 +48,7 @@ async def one(feed_id: str, request: Request, here: Here) -> Response:
         rows = reports_after(here.engine, feed.id, after, limits.PAGE_ROWS)
         return {
             "feed": feed,
+            "address": shown_url(feed.feed_url),
             "counts": report_counts(here.engine).get(feed.id, (0, 0)),
             "reports": [report_body(row) for row in rows],
         }

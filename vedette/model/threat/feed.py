@@ -4,7 +4,8 @@ A feed is a document that somebody publishes: reports, each with indicators. The
 `vedette/feeds/formats` become the same `Report`.
 """
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -73,3 +74,12 @@ class FeedInfo(Struct, frozen=True, kw_only=True):
 
 Item = FeedInfo | Report | BrokenPart
 """What reading a document yields, in its order."""
+
+
+_USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
+
+
+def shown_url(url: str) -> str:
+    """A URL without credentials: publishers put keys into the query."""
+    address, mark, _ = _USERINFO.sub(r"\1", url.partition("#")[0]).partition("?")
+    return f"{address}?..." if mark else address

@@ -21,6 +21,7 @@ from sqlalchemy import delete, func, insert, select
 from vedette.errors import BadRequestError
 from vedette.limits import LICENSE_CHARS_MAX
 from vedette.state.db import key_values
+from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database
 from vedette.state.db.schema import LICENSE, SENSOR
 
@@ -73,10 +74,21 @@ def apply(database: Database, token: str, provider_key: Path | None, now_us: int
         )
     text = token.strip()
     found = checked(text, provider_key, server_token(database))
+    before = status(database, provider_key, now_us).license
     with database.writing() as connection:
+        entry = Entry("change", "license", found.server, _told(before), _told(found))
+        note(connection, entry)
         connection.execute(delete(LICENSE))
         connection.execute(insert(LICENSE).values(id=1, token=text, applied_us=now_us))
     return found
+
+
+def _told(found: License | None) -> dict[str, Any] | None:
+    """For the audit log. `end` is the last day, None without end."""
+    if found is None:
+        return None
+    end = datetime.fromtimestamp(found.end_us // _SECOND_US, UTC).date() if found.end_us else None
+    return {"sensors": found.sensors, "end": end and end.isoformat()}
 
 
 def checked(token: str, provider_key: Path, server: str) -> License:
@@ -93,9 +105,17 @@ def checked(token: str, provider_key: Path, server: str) -> License:
     if claims.get("aud") not in (server, "*"):
         raise BadRequestError("license: it was made for another server")
     sensors, end_s = claims.get("sensors"), claims.get("exp", 0)
-    if not isinstance(sensors, int) or not isinstance(end_s, int) or sensors < 0 or end_s < 0:
+    if type(sensors) is not int or sensors < 0 or type(end_s) is not int or not _is_time(end_s):
         raise BadRequestError("license: it does not say for how many sensors, or until when")
     return License(sensors, end_s * _SECOND_US, server)
+
+
+def _is_time(seconds: int) -> bool:
+    """Whether it has a day that can be written."""
+    try:
+        return seconds >= 0 and bool(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError, OSError):
+        return False
 
 
 def issue(private_key: Path, server: str, sensors: int, end_day: str) -> str:
@@ -128,8 +148,9 @@ def server_token(database: Database) -> str:
     """What names this installation to a provider; made at the first question."""
     known = key_values.load(database, _SERVER_ID)
     if known is None:
-        known = secrets.token_hex(16)
-        key_values.save(database, _SERVER_ID, known)
+        made = secrets.token_hex(16)
+        key_values.save_new(database, _SERVER_ID, made)  # of two that ask at once one makes it
+        known = key_values.load(database, _SERVER_ID) or made
     return known
 
 

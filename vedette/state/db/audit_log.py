@@ -31,6 +31,7 @@ from sqlalchemy import (
 from sqlalchemy import insert as insert_into
 
 from vedette.clock import SystemClock
+from vedette.model.threat.feed import shown_url
 from vedette.state.db.audited import Audited, given_key
 from vedette.state.db.author import current_author
 from vedette.state.db.schema_audit import AUDIT, AUDIT_HEAD
@@ -220,7 +221,7 @@ def _note_changed(
     differing = {name for name in before if row[name] != now[name]}
     if not differing:
         return
-    for name in differing & audited.secrets:
+    for name in differing & (audited.secrets | audited.urls):
         after[name] = CHANGED if before[name] == after[name] else after[name]
     note(
         connection,
@@ -237,10 +238,16 @@ def _note_changed(
 def _shown(audited: Audited, row: Mapping[str, Any]) -> Values:
     """The audited values of a row, without secrets."""
     return {
-        str(name): (SET if value else UNSET) if name in audited.secrets else _plain(value)
+        str(name): _shown_value(audited, name, value)
         for name, value in row.items()
         if (audited.columns is None or name in audited.columns) and name != audited.deleted
     }
+
+
+def _shown_value(audited: Audited, name: str, value: Any) -> Any:
+    if name in audited.secrets:
+        return SET if value else UNSET
+    return shown_url(value) if name in audited.urls and value else _plain(value)
 
 
 def _completes(last: Entry, entry: Entry) -> bool:

@@ -23,6 +23,8 @@ class Audited:
     """The columns whose changes count; None for all."""
     secrets: frozenset[str] = frozenset()
     """Columns of which only is shown whether they are set: secrets, and what is too long."""
+    urls: frozenset[str] = frozenset()
+    """Columns with addresses, which are shown without credentials (`shown_url`)."""
     deleted: str = ""
     """The column that marks a row as deleted when it is not 0; "" where rows are removed."""
 
@@ -40,12 +42,14 @@ def audited(
     *name: str,
     only: tuple[str, ...] = (),
     secrets: tuple[str, ...] = (),
+    urls: tuple[str, ...] = (),
     deleted: str = "",
 ) -> dict[str, Audited]:
     """The `info` of a table: what its rows are, and the columns that name one."""
     marks = (deleted,) if deleted else ()
-    columns = frozenset((*only, *secrets, *marks)) if only else None
-    return {"audited": Audited(kind, name, columns, frozenset(secrets), deleted)}
+    columns = frozenset((*only, *secrets, *urls, *marks)) if only else None
+    found = Audited(kind, name, columns, frozenset(secrets), frozenset(urls), deleted)
+    return {"audited": found}
 
 
 def given_key(connection: Connection, table: Table, result: Any) -> dict[str, Any]:

@@ -363,7 +363,6 @@ LICENSE = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),  # 1: the only row
     Column("token", Text, nullable=False),
     _number("applied_us"),
-    info=audited("license", "id", only=("id", "applied_us")),
 )
 
 SIGN_IN_ATTEMPT = Table(

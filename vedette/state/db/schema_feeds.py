@@ -75,12 +75,13 @@ FEED = Table(
         "feed",
         "name",
         only=(
-            *("name", "display_name", "feed_url", "provider_url", "enabled", "summary"),
+            *("name", "display_name", "provider_url", "enabled", "summary"),
             *("tech_data", "category", "requires", "requires_what", "requires_who"),
             *("ssl_client_crt", "username", "position", "use_proxy", "validate_server_cert"),
             *("provider_rating", "local_rating"),
         ),
         secrets=("password_sealed", "ssl_client_key_sealed", "icon", "icon_small"),
+        urls=("feed_url",),
     ),
 )
 

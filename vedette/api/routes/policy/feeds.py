@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.feed import READ_ONLY, error_body, feed_body, feed_members, trial_body
@@ -20,7 +21,8 @@ from vedette.feeds.formats.json_pieces import BrokenDocumentError
 from vedette.feeds.trial import try_feed
 from vedette.limits import REPORT_IOCS_MAX, REPORT_LIST_ROWS_MAX
 from vedette.model.findings.detection import Source as DetectionSource
-from vedette.model.threat.feed import FeedInfo
+from vedette.model.principal import Principal
+from vedette.model.threat.feed import FeedInfo, shown_url
 from vedette.state.policy import actions, feeds
 from vedette.state.policy.feeds import CHANGES, EVERYTHING, Feed
 from vedette.store.read.threat.reports import (
@@ -34,6 +36,7 @@ from vedette.store.write.reports import delete_feed, name_reports
 router = APIRouter(tags=["feeds"])
 
 Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 _BASE: Final = "/api/v1/feed"
@@ -44,11 +47,13 @@ _REPORTS: Final = described(
 
 
 @router.get(_BASE, summary="All feeds")
-def listed(here: Here) -> Response:
-    """By id, with how their synchronisation went. Secrets are null."""
+def listed(here: Here, caller: Caller) -> Response:
+    """By id, with how their synchronisation went. Secrets are null; what stands behind `?` in
+    `feed_url` is for global administrators."""
     counts = report_counts(here.engine)
+    found = feeds.all_feeds(here.database)
     return json_answer(
-        [_body(here, feed, counts.get(feed.id, (0, 0))) for feed in feeds.all_feeds(here.database)]
+        [_seen(caller, _body(here, feed, counts.get(feed.id, (0, 0)))) for feed in found]
     )
 
 
@@ -88,9 +93,9 @@ def try_out(here: Here, body: Body) -> Response:
 
 
 @router.get(f"{_BASE}/{{feed_id}}", summary="One feed")
-def one(feed_id: int, here: Here) -> Response:
+def one(feed_id: int, here: Here, caller: Caller) -> Response:
     """The record, with `errors`: what its latest synchronisation could not read, and where."""
-    return json_answer(_with_errors(here, feeds.get(here.database, feed_id)))
+    return json_answer(_seen(caller, _with_errors(here, feeds.get(here.database, feed_id))))
 
 
 @router.put(f"{_BASE}/{{feed_id}}", summary="Change a feed")
@@ -176,6 +181,13 @@ def _settings(feed: Feed) -> dict[str, Any]:
     """What people set of a feed, and no secret."""
     body = feed_body(feed, (0, 0), {"password": False, "ssl_client_key": False})
     return {name: value for name, value in body.items() if name not in READ_ONLY}
+
+
+def _seen(caller: Principal, body: dict[str, Any]) -> dict[str, Any]:
+    """A record as the caller sees it: publishers put keys into the query of their addresses."""
+    if caller.is_global_admin:
+        return body
+    return body | {"feed_url": shown_url(body["feed_url"])}
 
 
 def _with_errors(here: Services, feed: Feed) -> dict[str, Any]:
