@@ -25,12 +25,12 @@ class RequestRates:
     def __init__(self) -> None:
         self._lock = Lock()
         self._buckets: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        self._untold: OrderedDict[str, int] = OrderedDict()
-        """By key, what this server has let through and not told the others."""
+        self._unshared: OrderedDict[str, int] = OrderedDict()
+        """By key, what this server has let through and not shared with the others."""
         self._of_others: dict[tuple[str, str], int] = {}
         """By key and server, what another one had let through at the last exchange."""
         self._knows_all = False
-        """Whether `_of_others` is all that the others told then."""
+        """Whether `_of_others` is all that the others had shared then."""
 
     def take(self, key: str, per_minute: int, now_us: int) -> bool:
         """Whether `key` may make one more request now; always, where `per_minute` is 0."""
@@ -42,26 +42,26 @@ class RequestRates:
             self._buckets.pop(key, None)
             self._buckets[key] = (left - 1 if is_allowed else left, now_us)
             if is_allowed:
-                self._untold[key] = self._untold.pop(key, 0) + 1
-            for kept in (self._buckets, self._untold):
+                self._unshared[key] = self._unshared.pop(key, 0) + 1
+            for kept in (self._buckets, self._unshared):
                 if len(kept) > RATES_KEPT_MAX:
                     kept.popitem(last=False)
         return is_allowed
 
-    def untold(self) -> dict[str, int]:
-        """What was let through since the last exchange that `note_told` heard of, by key."""
+    def unshared(self) -> dict[str, int]:
+        """What was let through since the last `note_shared`, by key."""
         with self._lock:
-            return dict(self._untold)
+            return dict(self._unshared)
 
-    def note_told(self, told: Mapping[str, int]) -> None:
+    def note_shared(self, shared: Mapping[str, int]) -> None:
         """Others know of this much."""
         with self._lock:
-            for key, count in told.items():
-                left = self._untold.get(key, 0) - count
+            for key, count in shared.items():
+                left = self._unshared.get(key, 0) - count
                 if left > 0:
-                    self._untold[key] = left
+                    self._unshared[key] = left
                 else:
-                    self._untold.pop(key, None)
+                    self._unshared.pop(key, None)
 
     def note_others(
         self,
@@ -72,7 +72,7 @@ class RequestRates:
         """What other servers have let through, by key and server: all that are in use.
 
         What they did since the last exchange is taken from the buckets here. Of more than
-        RATES_KEPT_MAX some are not remembered, and cost nothing the next time: it cannot be told
+        RATES_KEPT_MAX some are not kept, and cost nothing the next time: it is not known
         how much of theirs is new."""
         with self._lock:
             for of, total in totals.items():

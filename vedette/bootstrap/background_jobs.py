@@ -167,9 +167,9 @@ def delete_old_alerts(here: "Services") -> None:
 def share_request_counts(here: "Services") -> None:
     """In a cluster, where a limit of requests holds for all servers together."""
     if here.cluster is not None:
-        untold, own_id = here.rates.untold(), here.cluster.membership.id
-        totals = request_counts.exchange(here.database, own_id, untold)
-        here.rates.note_told(untold)
+        unshared, own_id = here.rates.unshared(), here.cluster.membership.id
+        totals = request_counts.exchange(here.database, own_id, unshared)
+        here.rates.note_shared(unshared)
         here.rates.note_others(totals, lambda key: _rate_of(here, key), here.clock.now_us())
 
 

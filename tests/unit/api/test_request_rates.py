@@ -22,9 +22,9 @@ class Counts:
 
     def exchange(self, *servers: RequestRates, now_us: int = NOW_US) -> None:
         for n, one in enumerate(servers):
-            untold = one.untold()
-            one.note_told(untold)
-            for key, count in untold.items():
+            unshared = one.unshared()
+            one.note_shared(unshared)
+            for key, count in unshared.items():
                 self.totals[key, str(n)] = self.totals.get((key, str(n)), 0) + count
         for n, one in enumerate(servers):
             others = {of: many for of, many in self.totals.items() if of[1] != str(n)}
@@ -94,7 +94,7 @@ def test_what_could_not_be_told_is_told_the_next_time() -> None:
     one, two, counts = RequestRates(), RequestRates(), Counts()
     counts.exchange(one, two)
     spend(one, 3)
-    assert one.untold() == {"token": 3}  # and the state database does not answer
+    assert one.unshared() == {"token": 3}  # and the state database does not answer
     spend(one, 1)
     counts.exchange(one, two)
     assert spend(two, 20) == 6

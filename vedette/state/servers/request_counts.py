@@ -14,7 +14,7 @@ _SECOND_US = 1_000_000
 def exchange(
     database: Database, server_id: str, used: Mapping[str, int]
 ) -> dict[tuple[str, str], int]:
-    """Adds what a server let through since it told last, by key. Returns the totals of other
+    """Adds what a server let through since the last exchange, by key. Returns the totals of other
     servers by key and server, of all keys in use: a total begins anew with a key that was idle."""
     with database.writing() as connection:
         now_us = time_us(connection)
