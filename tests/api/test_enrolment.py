@@ -103,21 +103,28 @@ def test_an_approved_machine_takes_its_name_back_and_nobody_else(
     assert (history[1]["address"], history[2]["username"]) == ("127.0.0.1", "admin")
 
 
-def test_an_approval_is_refused_where_another_machine_asked_meanwhile(
+def test_the_machine_that_was_read_is_approved_though_another_asked_meanwhile(
     client: httpx.Client, analyst: httpx.Client, secret: str, victim: PlayedSensor
 ) -> None:
     url = f"/api/v1/sensor/{victim.id}/enrolment"
-    refused(attempt(client, victim.hostname, secret, host={"machine_id": "rebuilt"}))
-    seen = enrolment_of(analyst, victim)["pending"]["machine_id"]
-    refused(attempt(client, victim.hostname, secret, host={"machine_id": "stranger"}))
-    for approve in (True, False):
-        answer = analyst.post(url, json={"approve": approve, "machine_id": seen})
+    rebuilt, stranger = {"machine_id": "rebuilt"}, {"machine_id": "stranger"}
+    refused(attempt(client, victim.hostname, secret, host=rebuilt))
+    refused(attempt(client, victim.hostname, secret, host=stranger))
+    for bad in ({"machine_id": 7}, {"machineid": "rebuilt"}):
+        assert analyst.post(url, json={"approve": True, **bad}).status_code == 400
+    for stale in ({"approve": True, "machine_id": "never asked"}, {"approve": False, **rebuilt}):
+        answer = analyst.post(url, json=stale)
         assert (answer.status_code, answer.json()["reason"]) == (409, "changed_meanwhile")
     assert state(analyst, victim) == "pending"
-    for bad in ({"machine_id": 7}, {"machineid": seen}):
-        assert analyst.post(url, json={"approve": True, **bad}).status_code == 400
-    now = {"approve": True, "machine_id": "stranger"}
-    assert analyst.post(url, json=now).status_code == 200
+    approved = analyst.post(url, json={"approve": True, **rebuilt}).json()
+    assert approved["pending"]["machine_id"] == "rebuilt"
+    assert [(one["action"], one["machine_id"]) for one in approved["history"]][:3] == [
+        ("approved", "rebuilt"),
+        ("requested", "stranger"),
+        ("requested", "rebuilt"),
+    ]
+    refused(attempt(client, victim.hostname, secret, host=stranger))
+    assert enrol(client, victim.hostname, secret, machine_id="rebuilt").id == victim.id
 
 
 def test_an_approval_ends_after_a_day(

@@ -18,7 +18,7 @@ SensorArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the sen
 
 MachineOption = Annotated[
     str | None,
-    typer.Option("--machine-id", metavar="TEXT", help="Refuse where another machine asks by now."),
+    typer.Option("--machine-id", metavar="TEXT", help="That of the request that you read."),
 ]
 
 

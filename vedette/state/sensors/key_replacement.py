@@ -126,8 +126,9 @@ def approve(
 ) -> None:
     """Let the machine that asked take over the sensor's name at its next attempt.
 
-    `machine_id` is that of the request which was read. Raises StaleError where another machine
-    asks by now, and NotFoundError for a sensor without a request.
+    `machine_id` is that of the request which was read, and is approved though another machine has
+    asked since: else anybody with the secret could keep a host out. Raises StaleError for one that
+    has not asked lately, and NotFoundError for a sensor without a request.
     """
     values = {"reenrol_approved_us": now_us}
     _decide(database, sensor_id, username, "approved", values, now_us, machine_id)
@@ -140,7 +141,8 @@ def reject(
     now_us: int,
     machine_id: str | None = None,
 ) -> None:
-    """Drop the request; a further attempt is a new one. Raises as `approve`."""
+    """Drop the request; a further attempt is a new one. Raises StaleError where another machine
+    than `machine_id` asks by now, and NotFoundError without any."""
     values = {"reenrol_us": 0, "reenrol_approved_us": 0}
     _decide(database, sensor_id, username, "rejected", values, now_us, machine_id)
 
@@ -241,7 +243,7 @@ def _decide(
     sensor_id: int,
     username: str,
     action: Action,
-    values: dict[str, int],
+    values: dict[str, Any],
     now_us: int,
     machine_id: str | None,
 ) -> None:
@@ -250,16 +252,38 @@ def _decide(
         row = connection.execute(query).mappings().first()
         if row is None or not row["reenrol_us"]:
             raise NotFoundError(f"no re-enrolment of sensor {sensor_id} waits for approval")
-        asking = row["reenrol_machine_id"]
-        if machine_id is not None and machine_id != asking:
-            raise StaleError(
-                f"another machine asks for sensor {sensor_id} by now", {"machine_id": asking}
-            )
+        claim = Claim(row["reenrol_kind"], row["reenrol_machine_id"])
+        if machine_id is not None and machine_id != claim.machine_id:
+            earlier = _earlier_request(connection, sensor_id, machine_id, now_us)
+            if earlier is None or action != "approved":
+                raise StaleError(
+                    f"another machine asks for sensor {sensor_id} by now",
+                    {"machine_id": claim.machine_id},
+                )
+            claim = earlier
+            values |= {"reenrol_machine_id": machine_id, "reenrol_kind": claim.kind}
         if action == "approved" and row["reenrol_approved_us"]:
             raise ConflictError(f"the re-enrolment of sensor {sensor_id} is approved already")
         connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(values))
-        claim = Claim(row["reenrol_kind"], row["reenrol_machine_id"])
         audit(connection, sensor_id, claim, action, now_us, username)
+
+
+def _earlier_request(
+    connection: Connection, sensor_id: int, machine_id: str, now_us: int
+) -> Claim | None:
+    """What a machine asked for while an approval would still have been good."""
+    event, asked_us = SENSOR_KEY_EVENT.c, now_us - limits.REENROLMENT_APPROVAL_US
+    query = (
+        select(event.kind)
+        .where(
+            *(event.sensor_id == sensor_id, event.machine_id == machine_id),
+            *(event.action == "requested", event.time_us > asked_us),
+        )
+        .order_by(event.id.desc())
+        .limit(1)
+    )
+    kind = connection.scalar(query)
+    return None if kind is None else Claim(kind, machine_id)
 
 
 def _has_old_key(row: RowMapping, claim: Claim) -> bool:

@@ -149,9 +149,9 @@ def enrolment(sensor_id: str, here: Here, scope: Within) -> Response:
 def decide_enrolment(
     sensor_id: str, here: Here, scope: Within, caller: Caller, body: Body
 ) -> Response:
-    """Takes `{"approve": true}` or `false`, and the `machine_id` of the request that was read: 409
-    `changed_meanwhile` where another machine asks by now; 404 where none waits. It needs the
-    Administrator role in the sensor's group."""
+    """Takes `{"approve": true}` or `false`, and the `machine_id` of the request that was read: it
+    is approved though another machine has asked since. 409 `changed_meanwhile` for one that has not
+    asked for a day; 404 where none waits. It needs the Administrator role in the sensor's group."""
     check_members(body, "approve", "machine_id", of="a decision about a re-enrolment")
     number, is_approved = _sensor_number(sensor_id), body.get("approve")
     machine_id = body.get("machine_id")
