@@ -52,6 +52,12 @@ def run(data: Path, *words: str, exit_code: int = 0) -> str:
 def test_an_administrator_has_to_be_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VEDETTE_CLUSTER_ADMIN_DSN", raising=False)
     assert "VEDETTE_CLUSTER_ADMIN_DSN is not set" in run(data, "init", exit_code=2)
+    for dsn in ("nonsense", "clickhouse://root:a-secret@127.0.0.1:1/vedette"):
+        monkeypatch.setenv("VEDETTE_CLUSTER_ADMIN_DSN", dsn)
+        told = run(data, "init", exit_code=2)
+        assert "VEDETTE_CLUSTER_ADMIN_DSN: " in told
+        assert "clickhouse_dsn" not in told
+        assert "a-secret" not in told
 
 
 @pytest.mark.usefixtures("administrator")
@@ -211,6 +217,7 @@ def test_no_server_goes_by_partitions_as_a_replica_that_lags_has_them(
         assert "FROM clusterAllReplicas('vedette', currentDatabase(), partition)" in text
         assert of["skip_unavailable_shards"] == "1"
         assert of["max_replica_delay_for_distributed_queries"] == "0"
+        assert of["connections_with_failover_max_tries"] == "1"
 
 
 @pytest.mark.usefixtures("administrator")

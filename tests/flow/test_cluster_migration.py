@@ -142,6 +142,9 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
     refused = vedette("serve", "--data", data, *FREE_PORT)
     assert refused.returncode == 2
     assert "`vedette cluster migrate`" in refused.stderr, refused.stderr
+    refused = vedette("serve", "--accept-store", "--data", data, *FREE_PORT)
+    assert refused.returncode == 2
+    assert "is being moved to the cluster" in refused.stderr, refused.stderr
     code, text = checked(data)
     assert (code, "`vedette cluster migrate`" in text) == (2, True), text
 

@@ -122,7 +122,7 @@ def test_every_table_is_moved_and_numbers_go_on(data: Path) -> None:
     assert start(target, NOW_US) is None
     refs = Sensors(target).resolve({"new.example": Sighting("windows")}, 1, NOW_US)
     assert refs["new.example"].id > GONE
-    assert "was started on this PostgreSQL" in run(data, "migrate-state", exit_code=2)
+    assert "was moved to this PostgreSQL database before" in run(data, "migrate-state", exit_code=2)
     source.close()
     target.close()
 

@@ -52,7 +52,7 @@ from vedette.respond.binary_copies import BinaryCopies
 from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
-from vedette.servers.joining import check_shared_key, intake_of
+from vedette.servers.joining import check_shared_key, intake_of, settle_s_of
 from vedette.settings import Settings
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
@@ -166,6 +166,7 @@ def _connect(
             clock,
             detections,
             lambda: path.ingest_queue.settled_seq,
+            settle_s_of(engines.telemetry, settings.clickhouse_quorum) if path.cluster else 0.0,
         ),
         outbox=_outbox(settings, clock, engines, sealing, path.metrics, closing),
         forwarders=forwarders,

@@ -14,7 +14,7 @@ from vedette.bootstrap.private_folder import make_private
 from vedette.bootstrap.record_policy import keep_of
 from vedette.bootstrap.store_identity import check_store, keep_part_list
 from vedette.clock import Clock
-from vedette.doctor.migration import unmoved_state, unmoved_telemetry
+from vedette.doctor.migration import half_moved_telemetry, unmoved_state, unmoved_telemetry
 from vedette.errors import StartError
 from vedette.limits import STORE_PARTS_MERGED, WORKERS_PROCESSES_CACHED_MAX
 from vedette.pipeline.clock_watch import ClockWatch
@@ -104,6 +104,8 @@ def open_engines(
         data = settings.data
         if refusal := unmoved_state(data, state) or unmoved_telemetry(data, telemetry):
             raise StartError(refusal)
+    elif refusal := half_moved_telemetry(settings.data, telemetry):
+        raise StartError(refusal)
     if not telemetry.capabilities.cluster:
         _prepare(telemetry)
         apply_corrections(telemetry)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import orjson
 
+from vedette.doctor.migration import PLAN_FILE
 from vedette.errors import ConflictError, StartError
 from vedette.limits import MIGRATION_UNIT_ROWS
 from vedette.model.host import ShardMap
@@ -24,8 +25,6 @@ from vedette.store.integrity.identity import read_store_id, write_store_id
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.schema.table import Table
 from vedette.store.schema.tables import INDEXED_PARTITION, MERGING, SCHEMA, TABLES
-
-PLAN_FILE: Final = "migration.json"
 
 _MADE_ANEW: Final = frozenset({INDEXED_PARTITION.name, MERGING.name, SCHEMA.name})
 """The cluster makes its own."""

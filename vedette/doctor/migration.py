@@ -2,11 +2,15 @@
 nothing could be moved there any more."""
 
 from pathlib import Path
+from typing import Final
 
 from vedette.state.db.database import Database
 from vedette.state.start import is_unused
 from vedette.store.engine.client import Engine
 from vedette.store.integrity.identity import read_store_id
+
+PLAN_FILE: Final = "migration.json"
+"""In the data directory while `vedette cluster migrate` moves its telemetry."""
 
 
 def unmoved_state(data: Path, state: Database) -> str | None:
@@ -23,6 +27,17 @@ def unmoved_telemetry(data: Path, telemetry: Engine) -> str | None:
     old = data / "telemetry"
     if telemetry.capabilities.cluster and old.exists() and read_store_id(telemetry) is None:
         return _refusal(old, "migrate")
+    return None
+
+
+def half_moved_telemetry(data: Path, telemetry: Engine) -> str | None:
+    """What also a server says that is told to take the store as it is: rows of it that are written
+    beside what is still to be moved would end the move for good."""
+    if telemetry.capabilities.cluster and (data / PLAN_FILE).exists():
+        return (
+            "telemetry is being moved to the cluster: run `vedette cluster migrate` again, or "
+            f"remove {data / PLAN_FILE} to go on with the part that is there"
+        )
     return None
 
 

@@ -70,6 +70,7 @@ _STORED: Final = (
 _NO_SEGMENTS: Final = "0"
 _END_MS: Final = 2**62
 """After all that is stored."""
+_LAST_VERSION: Final = 2**63
 _NO_KEYS: Final[Keys] = np.zeros(0, np.uint64)
 
 Within = Callable[[Transaction], None]
@@ -98,13 +99,16 @@ class IndicatorRounds:
         clock: Clock,
         detections: DetectionWriter,
         settled: Callable[[], int],
+        settle_s: float = 0.0,
     ) -> None:
-        """`settled` is the newest commit that is over (`IngestQueue.settled_seq`)."""
+        """`settled` is the newest commit that is over (`IngestQueue.settled_seq`). After `settle_s`
+        every replica that is asked has an indicator (`servers/joining.py`)."""
         self._engine = engine
         self._database = database
         self._clock = clock
         self._detections = detections
         self._settled = settled
+        self._settle_us = int(settle_s * 1e6)
         self._known = _Known()
         self._queries = QueryIndicators(engine, partial(feeds.note_problem, database))
 
@@ -136,7 +140,7 @@ class IndicatorRounds:
         """Some steps through the stored past for indicators that are new."""
         past, found = past_search.load(self._database), 0
         if not past.is_running:
-            newest = newest_added(self._engine)
+            newest = newest_added(self._engine, self._newest_us())
             if newest <= past.done:
                 return 0
             past = replace(past, target=newest, window_ms=0)
@@ -158,6 +162,11 @@ class IndicatorRounds:
             if not past.is_running:
                 break
         return found
+
+    def _newest_us(self) -> int:
+        """Up to which versions indicators count as read: of two that are under way to a replica the
+        later may be there first. A version is a time, or one more than the version before."""
+        return self._clock.now_us() - self._settle_us if self._settle_us else _LAST_VERSION
 
     def _match(self, rows: Rows, keys: Keys, added_after: int, within: Within) -> int:
         """Matches some rows and saves what was found, page by page; `within` with the last. The

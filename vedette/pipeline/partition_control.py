@@ -97,7 +97,7 @@ class PartitionControl:
         those that must not be."""
         if self._others is None:
             return
-        hot_ms, unmounted = stored.hot_partition(self._engine) or 0, stored.unmounted(self._engine)
+        hot_ms, unmounted = stored.writable(self._engine)
         if hot_ms > self._processor.windows.partition_ms:
             self._ingest_queue.between_commits(lambda: self._processor.windows.roll(hot_ms))
         if unmounted != self._unmounted:

@@ -92,6 +92,9 @@ def _begin(from_here: Connection, target: Database, store_id: str) -> None:
             if found != store_id:
                 raise ConflictError("another server's state is being moved into this database")
             return
+        there = load_identity(target)
+        if there is not None and there.store_id == store_id:
+            raise ConflictError("this server's state was moved to this PostgreSQL database before")
         for table in (USER, SENSOR, SERVER):
             if connection.scalar(select(func.count()).select_from(table)):
                 raise ConflictError(

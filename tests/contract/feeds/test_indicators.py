@@ -32,12 +32,12 @@ class Follower:
         self.seq = 0
         self.start()
 
-    def start(self) -> None:
+    def start(self, settle_s: float = 0.0) -> None:
         """As after a restart."""
         parts = self.publisher.parts
         writer = DetectionWriter(self.engine, parts.database, parts.clock)
         self.rounds = IndicatorRounds(
-            self.engine, parts.database, parts.clock, writer, lambda: self.seq
+            self.engine, parts.database, parts.clock, writer, lambda: self.seq, settle_s
         )
 
     def commit(self, number: int, *events: ProcessEvent, **metadata: Any) -> None:
@@ -240,6 +240,20 @@ def test_the_stored_past_is_searched_window_by_window_and_goes_on_after_a_restar
     assert follower.rounds.run() == 0
     assert [alert[0] for alert in follower.alerts()] == [process_id(1), process_id(2)]
     assert HOUR_MS < NEXT_MS
+
+
+def test_the_past_waits_until_every_replica_has_the_indicators(follower: Follower) -> None:
+    """Of two that are under way to a replica the later may be there first."""
+    follower.start(settle_s=15.0)
+    follower.commit(1, process_md5=MD5)
+    follower.rounds.run()
+    follower.publisher.publish(a_report("r", md5=[MD5]))
+    follower.publisher.sync()
+    follower.publisher.clock.advance(14)
+    assert follower.rounds.run() == 0
+    follower.publisher.clock.advance(2)
+    assert follower.rounds.run() == 1
+    assert follower.alerts() == [(process_id(1), MD5, 1)]
 
 
 def binary(follower: Follower, digest: str, *sensors: int) -> None:

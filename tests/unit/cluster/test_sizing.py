@@ -46,6 +46,21 @@ def test_the_table_of_the_document_is_what_the_command_prints() -> None:
         assert f"shards {shards} of" in told
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["plan", "--endpoints", "9", option, "inf"] for option in ("--peak", "--commit-wait")),
+        ["plan", "--endpoints", "9", "--searches", "inf"],
+        ["plan", "--endpoints", "1" + "0" * 400],
+        ["simulate", "--commit-wait", "inf"],
+        ["simulate", "--events-per-second", "1" + "0" * 400],
+    ],
+    ids=" ".join,
+)
+def test_numbers_without_bounds_are_refused(words: list[str]) -> None:
+    assert CliRunner().invoke(app, ["cluster", *words]).exit_code == 2
+
+
 def test_the_disk_of_a_replica_has_room_beside_what_fills_it() -> None:
     found = plan(Fleet(200_000, days=400))
     assert found.replica_bytes == found.stored_bytes / found.shards

@@ -23,6 +23,7 @@ from vedette.clock import SystemClock
 from vedette.cluster import migration, setup
 from vedette.cluster.verify import verify as check_cluster
 from vedette.doctor.finding import SEVERITIES, worst
+from vedette.doctor.migration import PLAN_FILE
 from vedette.errors import BadRequestError
 from vedette.model.host import ShardView, first_map
 from vedette.servers.joining import join_cluster, only_one_opens
@@ -145,7 +146,7 @@ def migrate(
         _move(source, target, units)
         for name, found in migration.finish(source, target, units):
             typer.echo(f"{name}: {found.rows} rows, checksum {found.checksum:016x}: equal")
-    (settings.data / migration.PLAN_FILE).unlink()
+    (settings.data / PLAN_FILE).unlink()
     typer.echo(f"all telemetry is in the cluster; {folder} is not used any more")
 
 

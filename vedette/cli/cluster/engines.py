@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 from vedette.cli.options import load_settings
-from vedette.errors import BadRequestError
+from vedette.errors import BadRequestError, StartError
 from vedette.settings import Settings
 from vedette.state.db.database import Database, open_database
 from vedette.state.start import migrate
@@ -43,7 +43,13 @@ def administrator(
             f"{ADMIN_VARIABLE} is not set: write there the DSN of a ClickHouse user who may make "
             "databases and users"
         )
-    with _connected(dsn, settings, creates=creates, database=database) as engine:
+    with ExitStack() as held:
+        try:
+            opened = _connected(dsn, settings, creates=creates, database=database)
+            engine = held.enter_context(opened)
+        except StartError as error:
+            text = error.message.removeprefix("clickhouse_dsn: ")
+            raise StartError(f"{ADMIN_VARIABLE}: {text}") from error
         yield engine
 
 

@@ -11,25 +11,26 @@ from vedette.cluster.sizing import Fleet, Plan, plan
 _FLEET: Final = Fleet(endpoints=1, days=1)
 """Has the defaults."""
 
-EndpointsOption = Annotated[int, typer.Option(min=1, help="Hosts that send telemetry.")]
+EndpointsOption = Annotated[int, typer.Option(min=1, max=10**9, help="Hosts that send telemetry.")]
 EventsOption = Annotated[
-    int, typer.Option("--events", min=1, help="Events of one host a day, on average.")
+    int, typer.Option("--events", min=1, max=10**9, help="Events of one host a day, on average.")
 ]
 
 
 def plan_cluster(
     endpoints: EndpointsOption,
-    days: Annotated[int, typer.Option(min=1, help="Days that telemetry is kept.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=36_500, help="Days that telemetry is kept.")] = 30,
     events: EventsOption = _FLEET.events_a_day,
     peak: Annotated[
-        float, typer.Option(min=1, help="Busiest minutes, as a multiple of the mean.")
+        float, typer.Option(min=1, max=1_000, help="Busiest minutes, as a multiple of the mean.")
     ] = _FLEET.peak,
     searches: Annotated[
-        float, typer.Option(min=0, help="Searches a second; 0: one for each 50,000 endpoints.")
+        float,
+        typer.Option(min=0, max=10**6, help="Searches a second; 0: one for each 50,000 endpoints."),
     ] = 0.0,
     replicas: Annotated[int, typer.Option(min=1, max=5, help="Copies of telemetry.")] = 3,
     commit_wait: Annotated[
-        float, typer.Option(min=0.05, help="commit_wait_ms of the servers, in seconds.")
+        float, typer.Option(min=0.05, max=60, help="commit_wait_ms of the servers, in seconds.")
     ] = _FLEET.commit_wait_s,
 ) -> None:
     """What a fleet needs: servers, shards, disk. The model is in docs/scaling.md."""
@@ -38,12 +39,16 @@ def plan_cluster(
 
 
 def simulate_cluster(
-    events_per_second: Annotated[int, typer.Option(min=1, help="Load at the beginning.")] = 600_000,
-    servers: Annotated[int, typer.Option(min=1, help="Vedette servers.")] = 20,
-    shards: Annotated[int, typer.Option(min=1, help="Shards.")] = 100,
-    failures: Annotated[int, typer.Option(min=0, help="Servers and replicas that fail.")] = 6,
+    events_per_second: Annotated[
+        int, typer.Option(min=1, max=10**10, help="Load at the beginning.")
+    ] = 600_000,
+    servers: Annotated[int, typer.Option(min=1, max=1_000, help="Vedette servers.")] = 20,
+    shards: Annotated[int, typer.Option(min=1, max=1_000, help="Shards.")] = 100,
+    failures: Annotated[
+        int, typer.Option(min=0, max=1_000, help="Servers and replicas that fail.")
+    ] = 6,
     commit_wait: Annotated[
-        float, typer.Option(min=0.05, help="commit_wait_ms of the servers, in seconds.")
+        float, typer.Option(min=0.05, max=60, help="commit_wait_ms of the servers, in seconds.")
     ] = _FLEET.commit_wait_s,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
 ) -> None:

@@ -33,8 +33,10 @@ replica that is away is no outage."""
 EVERY_REPLICA: Final[Mapping[str, str | int]] = {
     **WHO_ANSWERS,
     "max_replica_delay_for_distributed_queries": 0,
+    "connections_with_failover_max_tries": 1,
 }
-"""Settings of questions about rows to all servers: one that lags is asked, too."""
+"""Settings of questions about rows to all servers: one that lags is asked, too, and one that hangs
+is waited for once."""
 
 BY_PROCESS = "by_process"
 """Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""

@@ -25,8 +25,19 @@ _cache: WeakKeyDictionary[Engine, tuple[float, _Intended]] = WeakKeyDictionary()
 
 def hot_partition(engine: Engine) -> int | None:
     """Opening time (epoch ms) of the hot partition; None in a new store."""
-    hot = [opened for opened, (state, _, _) in _intended(engine).items() if state == "hot"]
-    return max(hot, default=None)
+    return _hot(_intended(engine))
+
+
+def _hot(intended: _Intended) -> int | None:
+    return max(
+        (opened for opened, (state, _, _) in intended.items() if state == "hot"), default=None
+    )
+
+
+def writable(engine: Engine) -> tuple[int, frozenset[int]]:
+    """`hot_partition` (0: none) and `unmounted` of one moment."""
+    intended = _intended(engine)
+    return _hot(intended) or 0, _unmounted(intended)
 
 
 def open_partition(engine: Engine, opened_ms: int) -> None:
@@ -135,10 +146,12 @@ def drop_leftovers(engine: Engine) -> None:
 
 def unmounted(engine: Engine) -> frozenset[int]:
     """Opening times of cold and deleted partitions, which must not be written to."""
+    return _unmounted(_intended(engine))
+
+
+def _unmounted(intended: _Intended) -> frozenset[int]:
     return frozenset(
-        opened
-        for opened, (state, _, _) in _intended(engine).items()
-        if state in ("cold", "deleted")
+        opened for opened, (state, _, _) in intended.items() if state in ("cold", "deleted")
     )
 
 

@@ -151,9 +151,11 @@ def network_lengths(engine: Engine) -> list[int]:
     return [row[0] for row in found.rows]
 
 
-def newest_added(engine: Engine) -> int:
-    """The version with which the newest indicator was added; 0 without any."""
-    found: int = engine.query("SELECT max(added) FROM indicator").rows[0][0]
+def newest_added(engine: Engine, until: int) -> int:
+    """The greatest version, up to one, with which indicators were added; 0 without any."""
+    found: int = engine.query(
+        "SELECT max(added) FROM indicator WHERE added <= {until:UInt64}", {"until": until}
+    ).rows[0][0]
     return found
 
 
