@@ -71,6 +71,8 @@ SCREENS = {
     "filter": Screen("/ui/filters/{filter}", until="[data-check] dl"),
     "data": Screen("/ui/data"),
     "data-checks": Screen("/ui/data?tab=checks"),
+    "data-intake": Screen("/ui/data?tab=intake"),
+    "data-detection": Screen("/ui/data?tab=detection"),
     "data-messages": Screen("/ui/data?tab=messages"),
     "access-users": Screen("/ui/access"),
     "access-teams": Screen("/ui/access?tab=teams"),

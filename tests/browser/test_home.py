@@ -1,14 +1,22 @@
 """The home page: tiles lead to what they count, and charts say the same as their table."""
 
+import json
+
+from sqlalchemy import update
+
 from tests.browser.conftest import SHARED, Visiting
 from tests.support.one_of_each import HOST
-from tests.support.served import Server, hire, open_group
+from tests.support.served import Server, hire, open_group, state_of
 from tests.support.sysmon import story
 from vedette.model.principal import Role
+from vedette.state.db.schema import SENSOR
 
 pytestmark = SHARED
 
-TILES = ("alerts", "over-time", "rules", "hosts", "starts", "sensors", "storage", "changes")
+TILES = (
+    *("alerts", "over-time", "rules", "hosts", "starts", "sensors", "storage", "changes"),
+    "health",
+)
 
 
 def test_every_tile_is_read_and_its_key_leads_to_what_it_counts(visiting: Visiting) -> None:
@@ -36,6 +44,57 @@ def test_the_chart_of_alerts_says_the_same_as_its_table(visiting: Visiting, serv
         page.wait_for_selector(".tile-starts rect", state="attached")
 
 
+def test_arrows_go_from_tile_to_tile_and_each_has_its_call(visiting: Visiting) -> None:
+    script = """async () => {
+      const copy = await import(new URL("copy.js",
+        document.querySelector("script[type=module]").src));
+      return copy.pageCall().path;
+    }"""
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        visit.settle()
+        page.focus(".tile-alerts h2 a")
+        paths = []
+        for tile in TILES:
+            assert page.evaluate("document.activeElement.closest('.tile').className").endswith(tile)
+            paths.append(page.evaluate(script))
+            page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.closest('.tile').className").endswith("alerts")
+        assert paths[0] == "/api/v2/alert"
+        assert paths[5:] == [
+            "/api/v1/sensor/statistics",
+            "/api/v1/storage/events/partition",
+            "/api/v1/audit",
+            "/api/v1/health/summary",
+        ]
+
+
+def test_hosts_in_trouble_are_counted_and_listed(visiting: Visiting, server: Server) -> None:
+    hosts = ("cut-off.example", "never-cut.example")
+    with server.sender() as sender:
+        records = [one for host in hosts for one in story(host).records]
+        assert sender.post("/api/v1/ingest", json=records).status_code == 200
+    with state_of(server) as database, database.writing() as connection:
+        wanted = {"is_isolating": True, "network_isolation_enabled": True, "sequence_gaps": 3}
+        connection.execute(
+            update(SENSOR).where(SENSOR.c.hostname == "cut-off.example").values(wanted)
+        )
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-sensors a[href*=isolation]")
+        assert page.inner_text(".tile-sensors a[href*=isolation]") == "1"
+        for trouble in ("isolation", "gaps"):
+            page = visit.open("/ui/")
+            page.click(f".tile-sensors a[href*={trouble}]")
+            page.wait_for_selector("tr[data-row]")
+            assert "cut-off" in page.inner_text("tr[data-row]")
+            assert page.locator("tr[data-row]").count() == 1
+            call = json.loads(page.get_attribute("#call", "data-params"))
+            with server.analyst() as client:
+                found = client.get("/api/v2/sensor", params=[(n, v) for n, v in call if v]).json()
+            assert [one["computer_dns_name"] for one in found["results"]] == ["cut-off.example"]
+
+
 def test_a_host_with_alerts_has_a_risk(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/")
@@ -51,7 +110,7 @@ def test_who_administers_nothing_has_no_tiles_of_administrators(
     with visiting(cookie=None, extra_http_headers={"X-Auth-Token": token}) as visit:
         page = visit.open("/ui/")
         page.wait_for_selector(".tile-sensors h2 a")
-        assert page.locator(".tile-storage, .tile-changes").count() == 0
+        assert page.locator(".tile-storage, .tile-changes, .tile-health").count() == 0
         assert HOST not in page.inner_text("main")
 
 

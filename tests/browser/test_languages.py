@@ -14,7 +14,14 @@ SCREENS = (
     *("/ui/sensors", "/ui/sensors/{sensor}", "/ui/bans", "/ui/bans/{ban}", "/ui/filters"),
     *("/ui/filters/{filter}", "/ui/watchlists", "/ui/watchlists/new?q=cmd.exe", "/ui/sigma"),
     *("/ui/sigma/{rule}", "/ui/sigma/coverage", "/ui/feeds", "/ui/reports", "/ui/data"),
-    *("/ui/data?tab=checks", "/ui/data?tab=messages", "/ui/access", "/ui/access?tab=teams"),
+    *(
+        "/ui/data?tab=checks",
+        "/ui/data?tab=messages",
+        "/ui/data?tab=intake",
+        "/ui/data?tab=detection",
+        "/ui/access",
+        "/ui/access?tab=teams",
+    ),
     *("/ui/access?tab=tokens", "/ui/audit", "/ui/settings", "/ui/me", "/ui/groups", "/ui/groups/1"),
     *("/ui/jobs", "/ui/nowhere"),
 )

@@ -21,15 +21,21 @@ _FOLLOWERS: Final = (
 """Names of watermarks, the tables that they follow, what people call them, what to look at."""
 
 
-def check_detection(telemetry: Engine, state: Database, now_us: int) -> Iterator[Finding]:
-    """How long ago the oldest commit came that a follower has not judged."""
-    is_fine = True
-    for name, table, what, look_at in _FOLLOWERS:
+def lateness(telemetry: Engine, state: Database, now_us: int) -> Iterator[tuple[str, int]]:
+    """How long ago, in microseconds, the oldest commit came that a follower has not judged; those
+    that nothing has asked for yet are left out."""
+    for name, table, _, _ in _FOLLOWERS:
         seq = watermarks.load(state, name)
-        if seq is None:
-            continue  # nothing has asked for it yet
-        oldest_us = oldest_after(telemetry, table, seq)
-        behind_us = now_us - oldest_us if oldest_us else 0
+        if seq is not None:
+            oldest_us = oldest_after(telemetry, table, seq)
+            yield name, now_us - oldest_us if oldest_us else 0
+
+
+def check_detection(telemetry: Engine, state: Database, now_us: int) -> Iterator[Finding]:
+    """Whether any follower is so late that somebody has to look."""
+    is_fine, late = True, dict(lateness(telemetry, state, now_us))
+    for name, _, what, look_at in _FOLLOWERS:
+        behind_us = late.get(name, 0)
         if behind_us > limits.DOCTOR_LAG_US:
             is_fine = False
             grave: Severity = "error" if behind_us > limits.DOCTOR_LAG_GRAVE_US else "warning"

@@ -60,6 +60,9 @@ ALERT_GROUP_FIELDS_MAX = 3
 ALERT_GROUP_VALUES_MAX = 1_000
 """Groups of alerts in one answer."""
 
+ALERT_TREND_DAYS = 7
+"""Days of the trend of a group of alerts: a week, so that a weekday is compared with its last."""
+
 ALERT_IDS_MAX = 100_000
 """Ids that one bulk update names; clients send blocks of 500."""
 

@@ -69,3 +69,6 @@ LINEAGE_DEPTH: Final = 3
 
 LINEAGE_NODES: Final = 40
 """Processes that an alert shows."""
+
+COSTLY_SHOWN: Final = 10
+"""Rules and watchlists that cost most, of which the page of data and health has a list each."""

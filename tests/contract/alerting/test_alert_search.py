@@ -184,6 +184,7 @@ def found(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING) -> li
     return [NAMES[one["id"]] for one in answer.rows]
 
 
+DAY_US = 24 * 3600 * 1_000_000
 EVERY = compile_alerts(check(parse("", ALERT), ALERT, now_us=NOW_US))
 
 
@@ -243,6 +244,22 @@ def test_groups_tell_how_many_how_bad_and_how_far(stored: ClickHouseEngine) -> N
         assert group_alerts(stored, EVERY, EVERYTHING, by, ("newest", True)).total >= 1
     with pytest.raises(BadRequestError, match=r"group\.field"):
         group_alerts(stored, EVERY, EVERYTHING, "event", ("count", True))
+
+
+def test_the_trend_of_a_group_is_a_week_by_days(stored: ClickHouseEngine) -> None:
+    def trend(now_us: int) -> list[int]:
+        by_count = ("count", True)
+        found = group_alerts(stored, EVERY, EVERYTHING, "group", by_count, now_us=now_us)
+        return list(found.groups[0].trend)
+
+    newest = group_alerts(stored, EVERY, EVERYTHING, "group", ("count", True)).groups[0].newest_us
+    for days, place in ((0, 6), (3, 3), (6, 0)):
+        found = trend(newest + days * DAY_US)
+        assert len(found) == 7
+        assert found[place] >= 1
+        assert sum(found) == sum(found[: place + 1])
+    assert trend(newest + 30 * DAY_US) == [0] * 7
+    assert trend(newest - 1)[6] + 1 == trend(newest)[6]
 
 
 def ids_by_words(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING) -> list[str]:

@@ -1,12 +1,13 @@
 """Whether the data is whole and will fit: partitions, intake, messages, the checks."""
 
-import shutil
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette import limits
+from vedette.api.health_summary import disk, health_summary
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_search
 from vedette.api.services import Services, services
@@ -14,6 +15,8 @@ from vedette.console.render import render
 from vedette.doctor.examine import Examined, Intake, examine
 from vedette.doctor.finding import SEVERITIES
 from vedette.state.jobs import outbox
+from vedette.state.policy import rules, watchlists
+from vedette.state.policy.rules import Wanted
 from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import list_partitions
 
@@ -21,7 +24,7 @@ router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 
-TABS: Final = ("partitions", "checks", "messages")
+TABS: Final = ("partitions", "intake", "detection", "messages", "checks")
 
 
 @router.get("/ui/data", summary="Data and health")
@@ -29,7 +32,13 @@ async def data(request: Request, here: Here) -> Response:
     """Only for global administrators, like the routes that it shows."""
     tab = request.query_params.get("tab", "")
     tab = tab if tab in TABS else TABS[0]
-    work = {"partitions": _partitions, "checks": _checks, "messages": _messages}[tab]
+    work = {
+        "partitions": _partitions,
+        "intake": _intake,
+        "detection": _detection,
+        "messages": _messages,
+        "checks": _checks,
+    }[tab]
     values = await to_thread.run_sync(work, here)
     return render(request, "screens/data.html", tab=tab, tabs=TABS, **values)
 
@@ -43,22 +52,29 @@ async def deletion(name: str, request: Request, here: Here) -> Response:
 
 def _partitions(here: Services) -> dict[str, Any]:
     found = sorted(list_partitions(here.engine), key=lambda one: -one.opened_ms)
-    disk = shutil.disk_usage(here.settings.data)
-    stored, since_ms = sum(one.byte_count for one in found), found[-1].opened_ms if found else 0
     return {
         "partitions": found,
-        "free": disk.free,
-        "size": disk.total,
-        "days_left": _days_left(stored, since_ms, disk.free, here),
+        "disk": disk(here),
         "takes": here.ingest_queue.available,
         "waiting": here.ingest_queue.waiting_bytes,
     }
 
 
-def _days_left(stored: int, since_ms: int, free: int, here: Services) -> int | None:
-    """Days until the disk is full if as much comes as came so far; None for too little to tell."""
-    past_days = (here.clock.now_us() // 1_000 - since_ms) / 86_400_000 if since_ms else 0
-    return int(free / (stored / past_days)) if past_days > 1 and stored else None
+def _intake(here: Services) -> dict[str, Any]:
+    found = health_summary(here)["intake"]
+    return {"intake": found, "most": here.settings.queue_bytes_max}
+
+
+def _detection(here: Services) -> dict[str, Any]:
+    """What looks for attacks, and the rules that cost most."""
+    found = rules.page(here.database, Wanted(state="in_force"), 0, limits.SIGMA_RULES_MAX).rules
+    with here.database.reading() as connection:
+        watched = [one for one in watchlists.all_watchlists(connection) if one.enabled]
+    return {
+        "detection": health_summary(here)["detection"],
+        "costly": sorted(found, key=lambda one: -one.counts.verify_us)[: limits.COSTLY_SHOWN],
+        "slow": sorted(watched, key=lambda one: -one.last_us)[: limits.COSTLY_SHOWN],
+    }
 
 
 def _checks(here: Services) -> dict[str, Any]:

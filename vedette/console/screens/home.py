@@ -1,7 +1,6 @@
 """The home page: what needs its reader now, and whether anything is broken. Each tile is read by
 itself, so that one that fails or is not permitted leaves the others."""
 
-import shutil
 from functools import partial
 from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl, urlencode
@@ -11,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
+from vedette.api.health_summary import disk, health_summary
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_search
@@ -58,7 +58,7 @@ Within = Annotated[Scope, Depends(scope_of_tile)]
 
 OPEN_ALERTS: Final = '-status:Resolved -status:"False Positive"'
 _TILES: Final = ("alerts", "over-time", "rules", "hosts", "starts", "sensors")
-_TILES_OF_ADMINISTRATORS: Final = ("storage", "changes")
+_TILES_OF_ADMINISTRATORS: Final = ("storage", "changes", "health")
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _HOUR_US: Final = 3600 * 1_000_000
 
@@ -85,6 +85,9 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         found = alert_search.search(
             engine, scope, _open(facets=("alert_severity", "assigned_to")), here.settings, now_us
         )
+        oldest = alert_search.search(
+            engine, scope, _open(query=f"{OPEN_ALERTS} -assigned_to:*"), here.settings, now_us
+        )
         counts = dict.fromkeys(LEVELS, 0)
         for severity, count in found.facets["alert_severity"]:
             counts[level_of(float(severity))] += count
@@ -96,7 +99,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
             "open": OPEN_ALERTS,
             "mine": assigned.get(name, 0),
             "unassigned": unassigned,
-            "oldest_us": found.rows[0]["created_time"] if found.rows else 0,
+            "oldest_us": oldest.rows[0]["created_time"] if oldest.rows else 0,
             "is_incomplete": found.is_incomplete,
         }
 
@@ -109,7 +112,7 @@ async def rules(request: Request, here: Here, scope: Within) -> Response:
         return {"found": _grouped(engine, here, scope, "title")}
 
     found = await run_search(request, here, work)
-    return await _tile(request, here, "rules", thousand=THOUSAND, **found)
+    return await _tile(request, here, "rules", thousand=THOUSAND, open=OPEN_ALERTS, **found)
 
 
 @router.get("/ui/_/home/over-time", summary="Alerts of a day by the hour")
@@ -152,7 +155,7 @@ async def hosts(request: Request, here: Here, scope: Within) -> Response:
         return {"found": found, "rows": rows}
 
     found = await run_search(request, here, work)
-    return await _tile(request, here, "hosts", thousand=THOUSAND, **found)
+    return await _tile(request, here, "hosts", thousand=THOUSAND, open=OPEN_ALERTS, **found)
 
 
 @router.get("/ui/_/home/sensors", summary="Sensors")
@@ -160,7 +163,8 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
     def work() -> dict[str, Any]:
         now_us = here.clock.now_us()
         totals = sensor_list.totals(here.database, scope, now_us)
-        return {"totals": totals, "silent": totals.sensors - totals.active}
+        moving = sensor_list.troubles(here.database, scope)
+        return {"totals": totals, "silent": totals.sensors - totals.active, "moving": moving}
 
     return await _tile(request, here, "sensors", **await to_thread.run_sync(work))
 
@@ -172,17 +176,10 @@ async def storage(request: Request, here: Here) -> Response:
 
     def work() -> dict[str, Any]:
         partitions = list_partitions(here.engine)
-        disk = shutil.disk_usage(here.settings.data)
-        byte_count = sum(one.byte_count for one in partitions)
-        age_us = here.clock.now_us() - min((one.opened_ms for one in partitions), default=0) * 1_000
-        a_day = byte_count * _DAY_US / age_us if age_us > _DAY_US else 0
         return {
             "partitions": partitions,
             "rows": sum(one.row_count for one in partitions),
-            "bytes": byte_count,
-            "days_left": disk.free / a_day if a_day else None,
-            "free": disk.free,
-            "size": disk.total,
+            "disk": disk(here),
             "takes": here.ingest_queue.available,
         }
 
@@ -196,6 +193,14 @@ async def changes(request: Request, here: Here) -> Response:
     wanted = audit_trail.Search(rows=limits.HOME_ROWS)
     _, entries = await to_thread.run_sync(audit_trail.search, here.database, wanted)
     return await _tile(request, here, "changes", entries=entries)
+
+
+@router.get("/ui/_/home/health", summary="Whether all that works in the background does")
+async def health(request: Request, here: Here) -> Response:
+    if not principal_of(request).is_global_admin:
+        raise ForbiddenError("what runs is shown to global administrators")
+    found = await to_thread.run_sync(health_summary, here)
+    return await _tile(request, here, "health", health=found)
 
 
 async def _tile(request: Request, here: Services, name: str, **values: Any) -> Response:
@@ -226,7 +231,11 @@ def _grouped(engine: BoundedEngine, here: Services, scope: Scope, by: str) -> Al
 
 
 def _open(
-    *, rows: int = 1, sort: Sort | None = None, facets: tuple[str, ...] = ()
+    *,
+    rows: int = 1,
+    sort: Sort | None = None,
+    facets: tuple[str, ...] = (),
+    query: str = OPEN_ALERTS,
 ) -> SearchRequest:
     oldest = Sort("created_time", is_descending=False)
-    return SearchRequest((("q", OPEN_ALERTS),), rows, 0, (sort or oldest,), facets=facets)
+    return SearchRequest((("q", query),), rows, 0, (sort or oldest,), facets=facets)

@@ -72,6 +72,7 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
         q=query.hostname,
         group=query.group_id or "",
         silent=query.silent_days or "",
+        trouble=query.trouble,
         sort=query.sort,
         start=query.start,
         org=here.settings.org_key,
@@ -96,12 +97,14 @@ def _query(request: Request) -> SensorQuery:
     params = request.query_params
     sort = params.get("sort", "") if params.get("sort", "") in _SORTS else _SORTS[0]
     group, silent = params.get("group", ""), params.get("silent", "")
+    trouble = params.get("trouble", "")
     return SensorQuery(
         hostname=params.get("q", "").strip(),
         group_id=bounded_number("group", group, most=ID_MAX) if group else None,
         silent_days=bounded_number("silent", silent, most=limits.PARAMETER_DAYS_MAX)
         if silent
         else None,
+        trouble=trouble if trouble in sensor_list.TROUBLES else "",
         sort=sort,
         is_descending=sort == _SORTS[0],
         start=whole_number(params, "start", 0),

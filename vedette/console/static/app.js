@@ -185,5 +185,14 @@ bind("Escape", "", () => {
   closeMenu();
   return closeFlyout();
 });
+// Arrows go from tile to tile.
+document.addEventListener("keydown", (event) => {
+  const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const tiles = [...document.querySelectorAll(".tile h2 a")];
+  const at = tiles.indexOf(document.activeElement);
+  if (!by || at < 0) return;
+  event.preventDefault();
+  tiles[(at + by + tiles.length) % tiles.length].focus();
+});
 bind("Ctrl+z", _("Undo the last change"), undoLast);
 addEventListener("DOMContentLoaded", () => (document.documentElement.dataset.ready = "true")); // the page's own modules have run as well

@@ -31,7 +31,7 @@ const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 const python = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 export function pageCall() {
-  const place = document.getElementById("call");
+  const place = document.activeElement?.closest(".tile")?.querySelector("[data-call-of-tile]") ?? document.getElementById("call");
   if (!place) return null;
   return { method: place.dataset.method, path: place.dataset.path, params: JSON.parse(place.dataset.params || "[]"), body: place.dataset.body ?? "" };
 }

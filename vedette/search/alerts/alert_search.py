@@ -98,6 +98,7 @@ def groups(
         (sort.field, sort.is_descending),
         start=request.start,
         rows=request.rows,
+        now_us=now_us,
         reach=reach,
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     BindParameter,
@@ -35,6 +35,8 @@ DAY_US = 24 * 3600 * 1_000_000
 
 DEFAULT_SORT = "last_checkin_time"
 
+TROUBLES: Final = ("isolation", "gaps")
+
 
 @dataclass(frozen=True, slots=True)
 class SensorQuery:
@@ -51,6 +53,8 @@ class SensorQuery:
     group_id: int | None = None
     inactive_days: int | None = None
     silent_days: int | None = None
+    trouble: str = ""
+    """One of `TROUBLES`, "" for any: only what is isolated or is to be, or lacks records."""
     sort: str = DEFAULT_SORT
     is_descending: bool = True
     start: int = 0
@@ -141,6 +145,29 @@ def totals(database: Database, scope: Scope, now_us: int) -> Totals:
     ).where(_condition(scope, SensorQuery(), now_us))
     with database.reading() as connection:
         return Totals(*(int(value) for value in connection.execute(query).one()))
+
+
+@dataclass(frozen=True, slots=True)
+class Troubles:
+    """Hosts by the phase of their isolation, and those of which records are missing."""
+
+    ordered: int
+    isolated: int
+    releasing: int
+    gaps: int
+
+
+def troubles(database: Database, scope: Scope) -> Troubles:
+    """Over the sensors of a scope."""
+    wanted, is_on = SENSOR.c.network_isolation_enabled, SENSOR.c.is_isolating
+    kinds = (wanted & ~is_on, wanted & is_on, ~wanted & is_on, _LACKS_RECORDS)
+    query = select(*(func.coalesce(func.sum(case((one, 1), else_=0)), 0) for one in kinds))
+    here = _condition(scope, SensorQuery(), 0) & (SENSOR.c.uninstalled_us == 0)
+    with database.reading() as connection:
+        return Troubles(*(int(value) for value in connection.execute(query.where(here)).one()))
+
+
+_LACKS_RECORDS: Final = (SENSOR.c.sequence_gaps > 0) | (SENSOR.c.missing_blocks > 0)
 
 
 def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
@@ -237,6 +264,10 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
         condition &= SENSOR.c.last_seen_us > max(now_us - query.inactive_days * DAY_US, -1)
     if query.silent_days is not None:
         condition &= SENSOR.c.last_seen_us <= now_us - query.silent_days * DAY_US
+    if query.trouble == "isolation":
+        condition &= SENSOR.c.network_isolation_enabled | SENSOR.c.is_isolating
+    elif query.trouble == "gaps":
+        condition &= _LACKS_RECORDS
     return condition
 
 

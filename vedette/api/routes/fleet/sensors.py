@@ -42,6 +42,11 @@ _FILTERS: Final = (
     ("groupid", "Id of a sensor group"),
     ("inactive_filter_days", "Only sensors whose last contact is within so many days"),
     ("silent_filter_days", "Only sensors without contact for so many days"),
+    (
+        "trouble_filter",
+        "isolation: only hosts that are isolated or are to be; gaps: only those of "
+        "which records are missing",
+    ),
     ("sort.col", "Column to sort by; default last_checkin_time"),
     ("sort.dir", "asc or desc"),
 )
@@ -223,6 +228,9 @@ def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> Senso
     group_id = query.get("groupid", "")
     days = query.get("inactive_filter_days", "")
     silent = query.get("silent_filter_days", "")
+    trouble = query.get("trouble_filter", "")
+    if trouble and trouble not in sensor_list.TROUBLES:
+        raise BadRequestError(f"trouble_filter: must be one of {', '.join(sensor_list.TROUBLES)}")
     column = query.get("sort.col", "") or sensor_list.DEFAULT_SORT
     # Only the newest check-in is what one wants to see first; names begin with A.
     direction = query.get("sort.dir", "") or (
@@ -238,6 +246,7 @@ def _query(query: QueryParams, start: int = 0, rows: int | None = None) -> Senso
         silent_days=bounded_number("silent_filter_days", silent, most=PARAMETER_DAYS_MAX)
         if silent
         else None,
+        trouble=trouble,
         sort=column,
         is_descending=direction.lower() == "desc",
         start=start,

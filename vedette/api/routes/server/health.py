@@ -11,6 +11,7 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from vedette import limits
+from vedette.api.health_summary import health_summary
 from vedette.api.http.responses import json_answer
 from vedette.api.services import Services, services
 from vedette.errors import VedetteError
@@ -24,6 +25,13 @@ router = APIRouter(tags=["server"])
 async def healthz(request: Request) -> Response:  # noqa: ARG001 - makes it a direct route
     """Asks nothing and waits for nothing."""
     return json_answer({"status": "ok"})
+
+
+@router.get("/api/v1/health/summary", summary="How the server does, at a glance")
+def summary(here: Annotated[Services, Depends(services)]) -> Response:
+    """How far detection is behind, what was refused and why since the start, how full the disk is,
+    what fails. What to do about it says `GET /api/v1/doctor`."""
+    return json_answer(health_summary(here))
 
 
 @router.get("/readyz", summary="Requests can be served")

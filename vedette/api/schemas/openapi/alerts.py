@@ -83,6 +83,7 @@ ALERTS: Final[dict[str, Schema]] = {
                         "alert_severity": NUMBER,
                         **alike(("first_created_time", "created_time"), TIME),
                         "statuses": mapping(INTEGER),
+                        "trend": listing(INTEGER),
                     }
                 )
             ),

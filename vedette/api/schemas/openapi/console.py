@@ -5,11 +5,13 @@ from typing import Final
 from vedette.api.schemas.openapi.terms import (
     FLAG,
     INTEGER,
+    NUMBER,
     TEXT,
     TIME,
     Schema,
     alike,
     listing,
+    mapping,
     nullable,
     record,
     reference,
@@ -61,6 +63,35 @@ CONSOLE: Final[dict[str, Schema]] = {
                     {"kind": {"enum": ["alert", "rule", "sensor"]}, **alike(("id", "name"), TEXT)}
                 )
             ),
+        }
+    ),
+    "HealthSummary": record(
+        {
+            "detection": record(
+                {
+                    "seconds_behind": mapping(INTEGER),
+                    "alert_seconds_p95": nullable(NUMBER),
+                    "rules_stopped": INTEGER,
+                }
+            ),
+            "intake": record(
+                {
+                    "accepts": FLAG,
+                    "queue_bytes": INTEGER,
+                    **alike(("records", "rejected"), mapping(INTEGER)),
+                }
+            ),
+            "disk": record(
+                {
+                    **alike(("free_bytes", "total_bytes", "telemetry_bytes"), INTEGER),
+                    "days_left": nullable(INTEGER),
+                }
+            ),
+            "feeds": record(alike(("count", "failing"), INTEGER)),
+            "outbox": record(
+                alike(("targets", "failing", "waiting", "oldest_failure_seconds"), INTEGER)
+            ),
+            "jobs": record({"running": INTEGER}),
         }
     ),
     "Pulse": record(

@@ -40,6 +40,7 @@ def _group(one: AlertGroup) -> Body:
         "first_created_time": instant(one.first_us),
         "created_time": instant(one.newest_us),
         "statuses": dict(one.statuses),
+        "trend": list(one.trend),
     }
 
 

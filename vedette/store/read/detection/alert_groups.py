@@ -5,12 +5,12 @@ the table is sorted: read for every group they were half of the time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import ALERT_GROUP_FIELDS_MAX, ALERT_GROUP_VALUES_MAX
+from vedette.limits import ALERT_GROUP_FIELDS_MAX, ALERT_GROUP_VALUES_MAX, ALERT_TREND_DAYS
 from vedette.model.findings.alert import STATUSES
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
@@ -62,6 +62,8 @@ class AlertGroup:
     first_us: int
     newest_us: int
     statuses: Mapping[str, int]
+    trend: Sequence[int]
+    """Alerts of each of the last `ALERT_TREND_DAYS` days, the newest last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,9 @@ class AlertGroups:
 
 _STATUSES: Final = "[{}]".format(", ".join(f"countIf(status = '{one}')" for one in STATUSES))
 """Alerts by status, in the order of `STATUSES`; a map of them takes longer to add up."""
+
+_DAY_US: Final = 24 * 3600 * 1_000_000
+_NO_TREND: Final = (0,) * ALERT_TREND_DAYS
 
 _GROUP_SORTS: Final = MappingProxyType(
     {
@@ -95,10 +100,12 @@ def group_alerts(
     *,
     start: int = 0,
     rows: int = 10,
+    now_us: int = 0,
     reach: Reach = EVERYWHERE,
 ) -> AlertGroups:
     """The alerts of the scope that a condition selects, by the values of a grouping, or of up to
-    three with commas between them. `sort` is a name and whether it descends.
+    three with commas between them. `sort` is a name and whether it descends; trends end at
+    `now_us`.
 
     Raises BadRequestError for an unknown grouping or sort, UnavailableError when it takes longer.
     """
@@ -122,7 +129,12 @@ def group_alerts(
     ).dicts()
     if found:
         newest = _newest(engine, where, scope, columns, found, reach)
-        groups = [_group(columns, row, newest.get(_key(columns, row))) for row in found]
+        trends = _trends(engine, where, scope, columns, found, now_us, reach)
+        groups = [
+            _group(columns, row, newest.get(key), trends.get(key, _NO_TREND))
+            for row in found
+            for key in (_key(columns, row),)
+        ]
         return AlertGroups(found[0]["total"], [one for one in groups if one is not None])
     total = engine.query(
         f"SELECT count() FROM (SELECT 1 {selected})",
@@ -160,6 +172,42 @@ def _newest(
     return {_key(columns, row): (row["newest_title"], row["newest_id"]) for row in found.dicts()}
 
 
+def _trends(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    columns: Sequence[str],
+    groups: Sequence[Mapping[str, Any]],
+    now_us: int,
+    reach: Reach,
+) -> dict[tuple[Any, ...], Sequence[int]]:
+    """Alerts by day, the newest last, of the groups shown alone: only the newest days are read."""
+    first_us = now_us - ALERT_TREND_DAYS * _DAY_US
+    recent = (
+        "created_time > fromUnixTimestamp64Micro({first:Int64}, 'UTC') AND "
+        "created_time <= fromUnixTimestamp64Micro({now:Int64}, 'UTC') AND "
+        f"toString(`{columns[0]}`) IN {{shown:Array(String)}}"
+    )
+    within = scoped(replace(where, sql=f"({where.sql}) AND {recent}"), scope)
+    names = ", ".join(f"`{name}`" for name in columns)
+    days = ", ".join(f"countIf(day = {number:d})" for number in range(ALERT_TREND_DAYS))
+    found = engine.query(
+        f"SELECT {names}, [{days}] AS trend FROM (SELECT {names}, "
+        "intDiv(toUnixTimestamp64Micro(created_time) - {first:Int64} - 1, {width:Int64}) AS day "
+        f"FROM alert FINAL {within.clause}) GROUP BY {names}",
+        {
+            **within.params,
+            "first": first_us,
+            "now": now_us,
+            "width": _DAY_US,
+            "shown": sorted({str(row[columns[0]]) for row in groups}),
+        },
+        settings={**SETTINGS, "prefer_column_name_to_alias": 1},
+        deadline_s=reach.left_s(),
+    )
+    return {_key(columns, row): row["trend"] for row in found.dicts()}
+
+
 def _key(columns: Sequence[str], row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in columns)
 
@@ -175,7 +223,10 @@ def _columns(by: str) -> tuple[str, ...]:
 
 
 def _group(
-    columns: Sequence[str], row: Mapping[str, Any], newest: tuple[str, str] | None
+    columns: Sequence[str],
+    row: Mapping[str, Any],
+    newest: tuple[str, str] | None,
+    trend: Sequence[int],
 ) -> AlertGroup | None:
     """None where its alerts were removed meanwhile."""
     if newest is None:
@@ -193,4 +244,5 @@ def _group(
         statuses={
             status: count for status, count in zip(STATUSES, row["statuses"], strict=True) if count
         },
+        trend=trend,
     )

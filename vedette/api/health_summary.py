@@ -1,0 +1,107 @@
+"""What a glance at a server wants: whether detection keeps up, what is refused, how full the disk
+is, whether feeds, messages and jobs get on. What to do about it says the doctor."""
+
+import shutil
+from collections.abc import Mapping
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry
+
+from vedette.api.services import Services
+from vedette.doctor.detection import lateness
+from vedette.model.scope import EVERYTHING
+from vedette.state.devices import update_jobs
+from vedette.state.jobs import outbox
+from vedette.state.policy import feeds, rules
+from vedette.state.policy.rules import Wanted
+from vedette.store.partitions.lifecycle import list_partitions
+
+_DAY_US: Final = 24 * 3600 * 1_000_000
+_SHARE: Final = 0.95
+
+
+def health_summary(here: Services) -> dict[str, Any]:
+    """The answer of `GET /api/v1/health/summary`. Numbers of records and alerts are since the start
+    of this server."""
+    now_us = here.clock.now_us()
+    found, targets = feeds.all_feeds(here.database), outbox.targets(here.database)
+    failing = [one for one in targets if one.failing_since_us]
+    jobs = update_jobs.all_jobs(here.database, EVERYTHING)
+    return {
+        "detection": {
+            "seconds_behind": {
+                name: behind_us // 1_000_000
+                for name, behind_us in lateness(here.engine, here.database, now_us)
+            },
+            "alert_seconds_p95": alert_seconds(here.metrics),
+            "rules_stopped": rules.page(here.database, Wanted(state="stopped"), 0, 0).total,
+        },
+        "intake": {
+            "accepts": here.ingest_queue.available,
+            "queue_bytes": here.ingest_queue.waiting_bytes,
+            **intake(here.metrics),
+        },
+        "disk": disk(here),
+        "feeds": {
+            "count": len(found),
+            "failing": sum(bool(one.enabled and one.last_error) for one in found),
+        },
+        "outbox": {
+            "targets": len(targets),
+            "failing": len(failing),
+            "waiting": sum(one.waiting for one in targets),
+            "oldest_failure_seconds": max(
+                ((now_us - one.failing_since_us) // 1_000_000 for one in failing), default=0
+            ),
+        },
+        "jobs": {"running": sum(one.status == "IN_PROGRESS" for one in jobs)},
+    }
+
+
+def intake(metrics: CollectorRegistry) -> dict[str, Mapping[str, int]]:
+    """Records by outcome, and those that were refused by reason."""
+    return {
+        "records": _counts(metrics, "vedette_ingest_records", "outcome"),
+        "rejected": _counts(metrics, "vedette_ingest_rejected", "reason"),
+    }
+
+
+def disk(here: Services) -> dict[str, int | None]:
+    """`days_left`: until it is full, if as much comes as came so far; None for too little to
+    tell."""
+    partitions, room = list_partitions(here.engine), shutil.disk_usage(here.settings.data)
+    stored = sum(one.byte_count for one in partitions)
+    opened_us = min((one.opened_ms for one in partitions), default=0) * 1_000
+    age_us = here.clock.now_us() - opened_us if opened_us else 0
+    is_known = stored > 0 and age_us > _DAY_US
+    return {
+        "free_bytes": room.free,
+        "total_bytes": room.total,
+        "telemetry_bytes": stored,
+        "days_left": int(room.free * age_us / (stored * _DAY_US)) if is_known else None,
+    }
+
+
+def alert_seconds(metrics: CollectorRegistry) -> float | None:
+    """Within how many seconds of an event's commit 95 of 100 alerts of rules are made, at most: the
+    bound of the histogram that holds them. None before the first, and beyond all bounds."""
+    buckets = {
+        float(sample.labels["le"]): sample.value
+        for family in metrics.collect()
+        if family.name == "vedette_alert_seconds"
+        for sample in family.samples
+        if sample.name.endswith("_bucket")
+    }
+    most = max(buckets.values(), default=0)
+    bound = next((one for one, count in sorted(buckets.items()) if count >= _SHARE * most), None)
+    return bound if most and bound != float("inf") else None
+
+
+def _counts(metrics: CollectorRegistry, name: str, label: str) -> dict[str, int]:
+    return {
+        sample.labels[label]: int(sample.value)
+        for family in metrics.collect()
+        if family.name == name
+        for sample in family.samples
+        if sample.name == f"{name}_total" and sample.value
+    }
