@@ -86,7 +86,10 @@ POSTS: list[tuple[str, dict[str, Any]]] = [
     (f"{CLOUD_DEVICES}/_scroll", {"rows": 50}),
     (f"{CLOUD_DEVICES}/_facet", {"terms": {"fields": ["os", "status", "policy_id"]}}),
 ]
-NOT_THERE = ("/ui/x/y", "/ui/jobs/1", "/ui/_/home/storage", "/ui/_/home/changes")
+NOT_THERE = (
+    *("/ui/x/y", "/ui/jobs/1", "/ui/s/{link_id}"),
+    *("/ui/_/home/storage", "/ui/_/home/changes", "/ui/_/home/health"),
+)
 """Pages that are not there, or for global administrators."""
 NOT_POSTED = {
     "/api/v6/process/stream": "each answer has another id; the stream is read with GET",

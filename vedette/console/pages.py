@@ -72,7 +72,8 @@ OTHER_RIGHTS: Final[dict[str, Right]] = {
     ),
     **dict.fromkeys(
         (
-            *("/ui/data", "/ui/access", "/ui/audit", "/ui/settings"),
+            *("/ui/data", "/ui/access", "/ui/audit", "/ui/settings", "/ui/_/access/effective"),
+            "/ui/_/audit/chain",
             *("/ui/_/data/partitions/{name}/deletion", "/ui/_/settings/approved/{without}"),
         ),
         Right.ADMINISTER,

@@ -94,3 +94,7 @@ WATCHLIST_VALUE_CHARS_MAX = 1_000
 WATCHLIST_PREVIEW_STEP_S = 3600
 """Seconds of the first step of a preview; each is twice as long as the one before, so that a
 preview that runs out of time has the newest hits."""
+
+WATCHLIST_DEAD_US = 90 * 24 * 3600 * 1_000_000
+"""Time without a hit after which the list of watchlists says so: a quarter, within which whatever
+comes at all regularly has come."""

@@ -394,6 +394,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/completeness"): Right.READ,
     ("GET", "/api/v1/completeness/certificate"): Right.READ,
     ("GET", "/api/v1/doctor"): Right.ADMINISTER,
+    ("GET", "/api/v1/user/{username}/effective"): Right.READ,  # their own
     ("GET", "/api/v1/health/summary"): Right.ADMINISTER,
     ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,

@@ -23,6 +23,7 @@ from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
 from vedette.state.accounts import license as licenses
 from vedette.state.accounts.audit_trail import Search
 from vedette.state.accounts.kept_views import Permalink
+from vedette.state.accounts.user_rights import effective_rights
 from vedette.state.policy import app_control, approved_addresses, groups
 from vedette.state.policy.approved_addresses import is_in
 
@@ -59,6 +60,21 @@ async def access(request: Request, here: Here) -> Response:
 
     values = await to_thread.run_sync(work)
     return render(request, "screens/access.html", tab=tab, tabs=TABS, roles=ROLE_NAMES, **values)
+
+
+@router.get("/ui/_/access/effective", summary="What a user may see and do")
+async def effective(request: Request, here: Here) -> Response:
+    """Beside the list of users; `name` is one of them."""
+    name = request.query_params.get("name") or principal_of(request).name
+    found = await to_thread.run_sync(effective_rights, here.database, name)
+    return render(request, "fragments/effective.html", found=found)
+
+
+@router.get("/ui/_/audit/chain", summary="Whether the audit log is whole")
+async def chain(request: Request, here: Here) -> Response:
+    """Reads all of it, which is why it is asked for."""
+    verdict = await to_thread.run_sync(audit_trail.verify, here.database)
+    return render(request, "fragments/audit_chain.html", verdict=verdict)
 
 
 @router.get("/ui/audit", summary="The audit log")
@@ -155,9 +171,15 @@ async def linked(link_id: str, here: Here) -> Response:
     return RedirectResponse(f"/ui/{found.view.replace('_', '/')}?{params}", status_code=303)
 
 
-def _shown(here: Services) -> list[tuple[str, Any, str]]:
-    """Settings with their values and meanings; of secrets only whether they are set."""
+def _shown(here: Services) -> list[tuple[str, Any, Any, str]]:
+    """Settings with their values, their defaults and meanings; of secrets only whether they are
+    set."""
     return [
-        (name, shown(setting, getattr(here.settings, name)), setting.about.text)
+        (
+            name,
+            shown(setting, getattr(here.settings, name)),
+            shown(setting, setting.default),
+            setting.about.text,
+        )
         for name, setting in sorted(catalogue().items())
     ]

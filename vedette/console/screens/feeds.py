@@ -51,6 +51,8 @@ async def one(feed_id: str, request: Request, here: Here) -> Response:
             "address": shown_url(feed.feed_url),
             "counts": report_counts(here.engine).get(feed.id, (0, 0)),
             "reports": [report_body(row) for row in rows],
+            "errors": feeds.errors_of(here.database, feed.id),
+            "secrets": feeds.has_secrets(here.database, feed.id),
         }
 
     return render(

@@ -18,8 +18,9 @@ from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.accounts import teams
 from vedette.state.accounts.teams import Team
-from vedette.state.policy import groups
+from vedette.state.policy import filters, groups, watchlists
 from vedette.state.policy.groups import Group
+from vedette.state.policy.watchlists import ALL_GROUPS
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
@@ -58,6 +59,7 @@ async def one(
             "members": _members(here, scope, number),
             "sections": shown_options(found.options),
             "teams": _teams(here, number) if caller.is_global_admin else [],
+            **_touching(here, number),
         }
 
     found = await to_thread.run_sync(work)
@@ -76,6 +78,20 @@ async def one(
 def _members(here: Services, scope: Scope, group_id: int) -> int:
     wanted = SensorQuery(group_id=group_id, rows=0)
     return sensor_list.page(here.database, scope, wanted, here.clock.now_us()).total
+
+
+def _touching(here: Services, group_id: int) -> dict[str, Any]:
+    """Filters and watchlists that are about the hosts of a group, those of all groups too."""
+    with here.database.reading() as connection:
+        watched = watchlists.all_watchlists(connection)
+    return {
+        "filters": [
+            one
+            for one in filters.load(here.database)[1]
+            if one.is_global or group_id in one.group_ids
+        ],
+        "watchlists": [one for one in watched if one.group_id in (group_id, ALL_GROUPS)],
+    }
 
 
 def _teams(here: Services, group_id: int) -> list[tuple[Team, Role]]:

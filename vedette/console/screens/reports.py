@@ -1,6 +1,7 @@
 """Threat reports of all feeds: searched, ignored and not ignored any more."""
 
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -21,6 +22,7 @@ router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 
+FACETS: Final = ("feed_name", "feed_category", "is_ignored")
 SORTS: Final = {"newest": ("last_update", True), "score": ("score", True)}
 
 
@@ -35,6 +37,7 @@ async def listed(request: Request, here: Here) -> Response:
         limits.PAGE_ROWS,
         start,
         (Sort(field, is_descending=is_descending),),
+        facets=FACETS,
     )
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
@@ -52,6 +55,8 @@ async def listed(request: Request, here: Here) -> Response:
         q=query,
         sort=sort,
         sorts=list(SORTS),
+        facets=FACETS,
+        named=urlencode({"q": f"({query}) is_ignored:false" if query else "is_ignored:false"}),
         start=start,
         page_rows=limits.PAGE_ROWS,
         **values,

@@ -22,10 +22,18 @@ from vedette.respond.isolation_reach import isolation_reach
 from vedette.search.alerts import alert_search
 from vedette.search.alerts.host_risk import host_risk
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.completeness.completeness import (
+    QueueReport,
+    Window,
+    completeness,
+    unmounted,
+    whole_windows,
+)
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.state.devices.update_jobs import KIT_TYPES
 from vedette.state.policy import groups
-from vedette.state.sensors import sensor_list
+from vedette.state.sensors import sensor_list, sensor_queues
+from vedette.state.sensors.channel_codes import channel_names
 from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 from vedette.state.sensors.sensor_row import SensorRow
@@ -44,6 +52,8 @@ WHY_NO_ORDERS: Final = (
     "No sensor of Vedette is on this host that could do it",
 )
 
+_DAY_US: Final = 24 * 3600 * 1_000_000
+_HOUR_MS: Final = 3600 * 1_000
 _SORTS: Final = ("last_checkin_time", "hostname", "status", "sensor_health_status", "group_id")
 
 
@@ -134,6 +144,9 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
             "risk": host_risk(engine, scope, row.id, now_us),
             "alerts": alert_search.search(engine, scope, wanted, here.settings, now_us),
             "health": status_of(row, now_us),
+            "allowed": isolation_reach(
+                here.database, [row], here.settings.isolation_allow, now_us
+            ).allowed[row.group_name],
         }
 
     found = await run_lookup(request, here, work)
@@ -148,6 +161,38 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         why=_why_no_orders(row, can_act=can_act),
         **found,
     )
+
+
+@router.get("/ui/_/sensors/{sensor_id}/completeness", summary="Whether all of a host is stored")
+async def whole(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """Of the last 24 hours, by channel; with `hours` by the hour."""
+    row, now_us = _row(here, scope, sensor_id), here.clock.now_us()
+    day = whole_windows(now_us - _DAY_US, now_us)
+    by_hour = "hours" in request.query_params
+    kept = sensor_queues.queues_of(here.database, [row.id], day.from_ms * 1_000)
+    queues = {
+        row.id: tuple(
+            QueueReport(epoch, one.expected - 1, one.missing) for epoch, one in kept.get(row.id, ())
+        )
+    }
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        names = channel_names(here.database)
+        if not by_hour:
+            (report,) = completeness(engine, [row.id], day, names, queues)
+            return {"report": report, "unmounted": unmounted(engine, day), "hours": ()}
+        steps = [
+            Window(until - _HOUR_MS, until)
+            for until in range(day.until_ms, day.from_ms + _HOUR_MS - 1, -_HOUR_MS)
+        ]
+        found = [
+            (one.from_ms * 1_000, completeness(engine, [row.id], one, names, {})[0])
+            for one in steps
+        ]
+        return {"hours": found}
+
+    found = await run_lookup(request, here, work)
+    return render(request, "fragments/sensors/completeness.html", sensor=row, **found)
 
 
 @router.get("/ui/_/sensors/{sensor_id}/isolation", summary="What isolating a host would do")

@@ -12,6 +12,7 @@ from vedette.api.schemas.watchlist import watchlist_id
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import WATCHLIST_DEAD_US
 from vedette.model.principal import Principal, Role
 from vedette.state.policy import watchlists
 from vedette.state.policy.watchlists import ALL_GROUPS, Former, Watchlist
@@ -38,7 +39,8 @@ async def listed(request: Request, here: Here, caller: Caller) -> Response:
             ),
         )
 
-    return render(request, "screens/watchlists.html", watchlists=await to_thread.run_sync(work))
+    found = await to_thread.run_sync(work)
+    return render(request, "screens/watchlists.html", watchlists=found, dead_us=WATCHLIST_DEAD_US)
 
 
 @router.get("/ui/watchlists/new", summary="A new watchlist")

@@ -16,6 +16,7 @@ from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.principal import Principal
 from vedette.state.accounts import users
+from vedette.state.accounts.user_rights import effective_rights
 from vedette.state.accounts.users import Changes, NewUser, User
 
 router = APIRouter(tags=["users"])
@@ -60,6 +61,18 @@ def one(username: str, here: Here, caller: Caller) -> Response:
     if not caller.is_global_admin and username.lower() != caller.name:
         raise NotFoundError(f"there is no user {username[:100]!r}")
     return json_answer(_body(users.get(here.database, username)))
+
+
+@router.get("/api/v1/user/{username}/effective", summary="What a user may see and do")
+def effective(username: str, here: Here, caller: Caller) -> Response:
+    """By sensor group, from the teams that are on; others than global administrators see their own
+    alone."""
+    if not caller.is_global_admin and username.lower() != caller.name:
+        raise NotFoundError(f"there is no user {username[:100]!r}")
+    found = effective_rights(here.database, username)
+    # Groups that others than administrators do not see do not exist for them.
+    hidden = {} if caller.is_global_admin else {"unseen_groups": [], "all_hosts": found["hosts"]}
+    return json_answer(found | hidden)
 
 
 @router.put("/api/v1/user/{username}", summary="Change a user")

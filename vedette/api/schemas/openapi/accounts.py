@@ -62,6 +62,22 @@ _VALUES: Final[Schema] = {"type": ["object", "null"], "additionalProperties": Tr
 
 ACCOUNTS: Final[dict[str, Schema]] = {
     "User": record(_USER),
+    "EffectiveRights": record(
+        {
+            "username": TEXT,
+            **alike(("enabled", "global_admin"), FLAG),
+            **alike(("teams", "unseen_groups"), listing(TEXT)),
+            "groups": listing(
+                record(
+                    {
+                        **alike(("group_id", "hosts"), INTEGER),
+                        **alike(("name", "role"), TEXT),
+                    }
+                )
+            ),
+            **alike(("hosts", "all_hosts"), INTEGER),
+        }
+    ),
     "ChangedUser": record(_USER | _SUCCESS),
     "Team": record(_TEAM),
     "ChangedTeam": record(_TEAM | _SUCCESS),

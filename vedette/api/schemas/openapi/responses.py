@@ -249,6 +249,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", "/healthz"): "Health",
     ("GET", "/readyz"): "Readiness",
     ("GET", "/api/v1/doctor"): "Diagnosis",
+    ("GET", "/api/v1/user/{username}/effective"): "EffectiveRights",
     ("GET", "/api/v1/health/summary"): "HealthSummary",
     ("GET", "/api/v1/completeness"): "Completeness",
     ("GET", "/api/v1/completeness/certificate"): "SignedCompleteness",

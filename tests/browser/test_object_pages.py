@@ -1,0 +1,89 @@
+"""What pages answer of one thing: what a user may see, whether the log is whole, whether all of a
+host is stored, what touches a group."""
+
+import re
+
+from sqlalchemy import select, update
+
+from tests.browser.conftest import SHARED, Visiting
+from tests.support.served import Server, hire, state_of
+from tests.support.sysmon import story
+from vedette.model.principal import Role
+from vedette.state.db.schema_audit import AUDIT
+
+pytestmark = SHARED
+
+
+def test_what_a_user_may_see_is_beside_the_list(visiting: Visiting, server: Server) -> None:
+    hire(server, "looked-at", {1: Role.VIEWER})
+    with visiting() as visit:
+        page = visit.open("/ui/access")
+        page.click("tr[aria-label=looked-at] td >> nth=0")
+        page.wait_for_selector("#flyout h3")
+        assert "Viewer" in page.inner_text("#flyout")
+        assert "Default Group" in page.inner_text("#flyout")
+        assert re.search(r"Sees \d+ of \d+ hosts", page.inner_text("#flyout"))
+
+
+def test_the_log_is_verified_on_its_page_and_a_change_is_found(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/audit")
+        page.keyboard.press("v")
+        page.wait_for_selector("#chain .good-text")
+        assert "Verified to entry" in page.inner_text("#chain")
+        with state_of(server) as database, database.writing() as connection:
+            author = connection.scalar(select(AUDIT.c.author).where(AUDIT.c.number == 2))
+            connection.execute(update(AUDIT).where(AUDIT.c.number == 2).values(author="nobody"))
+        page.keyboard.press("v")
+        page.wait_for_selector("#chain .broken")
+        assert "entry 2 was changed" in page.inner_text("#chain")
+        with state_of(server) as database, database.writing() as connection:
+            connection.execute(update(AUDIT).where(AUDIT.c.number == 2).values(author=author))
+        page.keyboard.press("v")
+        page.wait_for_selector("#chain .good-text")
+
+
+def test_a_host_says_what_is_complete_by_channel_and_by_the_hour(
+    visiting: Visiting, server: Server
+) -> None:
+    host = "complete.example"
+    with server.sender() as sender:
+        assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+    with server.analyst() as client:
+        params = {"hostname": host}
+        number = client.get("/api/v2/sensor", params=params).json()["results"][0]["id"]
+        asked = client.get("/api/v1/completeness", params={"from": "-24h", "sensor_id": number})
+        (report,) = asked.json()["sensors"]
+    with visiting() as visit:
+        page = visit.open(f"/ui/sensors/{number}")
+        visit.settle()
+        panel = page.locator("section.panel:has(h2:text('Completeness'))")
+        assert report["verdict"] in panel.inner_text()
+        received = sum(one["received"] for one in report["channels"])
+        if received:
+            panel.locator("summary").click()
+            page.wait_for_selector("details[open] td.time")
+            cells = panel.locator("details td[data-label=Received]").all_inner_texts()
+            assert len(cells) >= 24
+            assert sum(map(int, cells)) == received
+        assert "Stays reachable" in page.inner_text("main")
+
+
+def test_a_setting_that_is_not_the_usual_is_shown_beside_it(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/settings")
+        row = page.locator("tr[data-row=data]")
+        assert row.locator("b").count() == 1
+        assert row.locator("td").nth(2).inner_text() == "vedette-data"
+        assert page.locator("tr[data-row=log_level] b, tr[data-row=tls_ciphers] b").count() == 0
+
+
+def test_a_group_names_what_touches_its_hosts(visiting: Visiting, server: Server) -> None:
+    with server.analyst() as client:
+        body = {"id": "touches", "name": "Touches", "path_filters": ["*x.exe"], "enabled": False}
+        assert client.post("/api/v1/ingress_approvedlist", json={**body, "global": True}).is_success
+    with visiting() as visit:
+        page = visit.open("/ui/groups/1")
+        assert "Touches (off)" in page.inner_text("main")

@@ -1,0 +1,78 @@
+"""A feed with its last reading and what was broken in it; its reports, ignored as a whole."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.conftest import Visiting
+from tests.support.feed_server import FeedServer, feed_server
+from tests.support.served import Server, start_server, wait_for
+
+
+@pytest.fixture(scope="module")
+def feeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedServer]:
+    with feed_server(tmp_path_factory.mktemp("feeds"), tls=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, feeds: FeedServer) -> Iterator[Server]:
+    yield from start_server(tmp_path_factory.mktemp("server"), "--set", "egress_allow=127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def feed(server: Server, feeds: FeedServer) -> int:
+    """Three reports, one of them with an address that is none."""
+    reports = [
+        {
+            **{"id": f"r{number}", "title": f"{name} <b>", "score": 50, "timestamp": 1_700_000_000},
+            **{"link": "https://example.com/", "iocs": {"ipv4": [address]}},
+        }
+        for number, (name, address) in enumerate(
+            [("Loader", "192.0.2.1"), ("Loader two", "192.0.2.2"), ("Other", "999.1.1.1")]
+        )
+    ]
+    info = {
+        **{"name": "whole", "display_name": "Whole", "provider_url": "https://example.com/"},
+        **{"summary": "of a test", "tech_data": "", "version": 1},
+    }
+    url = feeds.publish("/whole.json", json.dumps({"feedinfo": info, "reports": reports}).encode())
+    with server.analyst() as client:
+        body = {"feed_url": url, "enabled": True}
+        number = int(client.post("/api/v1/feed", json=body).json()["id"])
+        client.post(f"/api/v1/feed/{number}/synchronize", json={"full_sync": True})
+        wait_for(lambda: len(client.get(f"/api/v1/feed/{number}/report").json()) >= 2, True, 60.0)
+    return number
+
+
+def ignored(server: Server) -> dict[str, bool]:
+    with server.analyst() as client:
+        found = client.get("/api/v1/threat_report", params={"rows": 50}).json()["results"]
+    return {one["id"]: one["is_ignored"] for one in found}
+
+
+def test_a_feed_names_what_was_broken_in_it(visiting: Visiting, feed: int) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/feeds/{feed}")
+        page.click("details.partial summary")
+        assert "999.1.1.1" in page.inner_text("details.partial")
+        assert "none kept" in page.inner_text("main")
+        assert page.locator("[data-key=S]").count() == 1
+
+
+def test_reports_that_match_are_ignored_as_counted(
+    visiting: Visiting, server: Server, feed: int
+) -> None:
+    assert not any(ignored(server).values())
+    with visiting() as visit:
+        page = visit.open("/ui/reports?q=title:loader")
+        page.keyboard.press("I")
+        page.wait_for_selector("#ignore[open]")
+        assert "to be ignored: 2" in page.inner_text("#ignore")
+        assert page.evaluate("document.activeElement.textContent") == "Cancel"
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo :text('Ignored: 2')")
+        assert page.locator("tr[data-row] .chip").count() == 2
+    found = ignored(server)
+    assert {name for name, is_ignored in found.items() if is_ignored} == {"r0", "r1"}
