@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.host import Sighting
@@ -10,6 +11,7 @@ from vedette.model.principal import Role
 from vedette.state.accounts import teams, users
 from vedette.state.accounts.users import Changes, NewUser
 from vedette.state.db.database import Database
+from vedette.state.db.schema import VALUE
 from vedette.state.policy import groups, sites
 from vedette.state.sensors.host_registry import Sensors
 
@@ -166,3 +168,28 @@ def test_a_group_suppresses_nothing_until_it_is_set_to(database: Database) -> No
     assert groups.suppressing(database) == frozenset()
     with pytest.raises(NotFoundError, match="77"):
         groups.suppress_children(database, 77, True)
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_ids_of_what_was_deleted_are_not_given_again(database: Database, is_older: bool) -> None:
+    """Watchlists name groups by it, and alerts users. Rows may be of an earlier version, which kept
+    no last id."""
+
+    def group(name: str) -> int:
+        return groups.add(database, name).id
+
+    def team(name: str) -> int:
+        return teams.add(database, name, {}).id
+
+    def user(name: str) -> int:
+        return users.add(database, users.NewUser(name), NOW_US).id
+
+    first = (group("a"), team("a"), user("ann"))
+    if is_older:
+        with database.writing() as connection:
+            connection.execute(delete(VALUE).where(VALUE.c.name.startswith("last id of ")))
+    groups.remove(database, first[0])
+    teams.remove(database, first[1])
+    users.remove(database, "ann")
+    second = (group("b"), team("b"), user("bob"))
+    assert all(new > old for new, old in zip(second, first, strict=True))

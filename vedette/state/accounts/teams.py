@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.principal import Role
 from vedette.state.db.database import Database
+from vedette.state.db.key_values import keep_last_id, unused_id
 from vedette.state.db.schema import GROUP, TEAM, TEAM_ACCESS, TEAM_MEMBER
 from vedette.state.policy.groups import checked_name
 
@@ -40,7 +41,7 @@ def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
             raise ConflictError(f"there is a team {name!r} already")
         _check_groups(connection, access)
         team_id: int = connection.execute(
-            insert(TEAM).values(name=name).returning(TEAM.c.id)
+            insert(TEAM).values(name=name, **unused_id(connection, TEAM)).returning(TEAM.c.id)
         ).scalar_one()
         _set_access(connection, team_id, access)
         return next(team for team in _teams(connection) if team.id == team_id)
@@ -103,6 +104,7 @@ def get(database: Database, team_id: int) -> Team:
 def remove(database: Database, team_id: int) -> None:
     """Delete a team; its members remain users, without its roles. Raises NotFoundError."""
     with database.writing() as connection:
+        keep_last_id(connection, TEAM)
         if not connection.execute(delete(TEAM).where(TEAM.c.id == team_id)).rowcount:
             raise NotFoundError(f"there is no team {team_id}")
 

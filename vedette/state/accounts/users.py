@@ -15,6 +15,7 @@ from sqlalchemy import Connection, RowMapping, Select, delete, insert, select, u
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.limits import PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN, USER_DETAIL_CHARS_MAX
 from vedette.state.db.database import Database
+from vedette.state.db.key_values import keep_last_id, unused_id
 from vedette.state.db.schema import TEAM, TEAM_MEMBER, TOKEN, USER
 
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
@@ -125,6 +126,7 @@ def remove(database: Database, username: str) -> None:
     administrator."""
     with database.writing() as connection:
         user = _named(connection, username)
+        keep_last_id(connection, USER)
         connection.execute(delete(USER).where(USER.c.id == user.id))
         _check_administrator_remains(connection)
 
@@ -174,6 +176,7 @@ def insert_checked(connection: Connection, new: NewUser, now_us: int) -> int:
         "enabled": True,
         "created_us": now_us,
     }
+    row |= unused_id(connection, USER)
     user_id: int = connection.execute(insert(USER).values(row).returning(USER.c.id)).scalar_one()
     _set_teams(connection, user_id, new.team_ids)
     return user_id

@@ -1,6 +1,6 @@
 """Key-value store for small values of the server itself."""
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Table, func, select, update
 
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import VALUE
@@ -31,3 +31,26 @@ def put(connection: Connection, name: str, value: str) -> None:
     ).rowcount
     if not changed:
         connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})
+
+
+def unused_id(connection: Connection, table: Table) -> dict[str, int]:
+    """The `id` of a new row, which no row of the table ever had: what was deleted is still named
+    elsewhere. Nothing where the database sees to that by itself (PostgreSQL)."""
+    if connection.dialect.name != "sqlite":
+        return {}
+    made = _last_id(connection, table) + 1
+    put(connection, f"last id of {table.name}", str(made))
+    return {"id": made}
+
+
+def keep_last_id(connection: Connection, table: Table) -> None:
+    """Before a row is deleted: it may be older than `unused_id`, which is to know of it."""
+    if connection.dialect.name == "sqlite":
+        put(connection, f"last id of {table.name}", str(_last_id(connection, table)))
+
+
+def _last_id(connection: Connection, table: Table) -> int:
+    """The highest one that a row has or is known to have had."""
+    known = select(VALUE.c.value).where(VALUE.c.name == f"last id of {table.name}")
+    highest = connection.scalar(select(func.max(table.c.id)))
+    return max(int(connection.scalar(known) or 0), highest or 0)

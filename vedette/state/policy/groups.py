@@ -12,6 +12,7 @@ from vedette.model.group import GroupOptions
 from vedette.model.group_filters import group_filters
 from vedette.model.principal import Role
 from vedette.state.db.database import Database
+from vedette.state.db.key_values import keep_last_id, unused_id
 from vedette.state.db.schema import GROUP, SENSOR, SITE, TEAM, TEAM_ACCESS, TOKEN
 from vedette.state.policy.filters import changed_by_options
 from vedette.state.policy.group_options import options_of, options_text
@@ -80,7 +81,7 @@ def add(
         _check_site(connection, site_id)
         _check_name(connection, name, 0)
         group_id: int = connection.execute(
-            insert(GROUP).values(values).returning(GROUP.c.id)
+            insert(GROUP).values(values | unused_id(connection, GROUP)).returning(GROUP.c.id)
         ).scalar_one()
         if team_roles is not None:
             _set_roles(connection, group_id, team_roles)
@@ -183,6 +184,7 @@ def remove(database: Database, group_id: int) -> None:
     with database.writing() as connection:
         if connection.scalar(select(SENSOR.c.id).where(SENSOR.c.group_id == group_id).limit(1)):
             raise ConflictError(f"sensor group {group_id} still has sensors; move them first")
+        keep_last_id(connection, GROUP)
         connection.execute(delete(TOKEN).where(TOKEN.c.group_id == group_id))
         found = connection.execute(delete(GROUP).where(GROUP.c.id == group_id)).rowcount
     if not found:
