@@ -39,7 +39,7 @@ from vedette.store.partitions.index_build import index_next_partition
 from vedette.store.write.alert_retention import delete_alerts_before
 from vedette.store.write.binary_merge import merge_known_files
 from vedette.store.write.corrections import apply_corrections
-from vedette.store.write.idle_merge import merge_when_idle
+from vedette.store.write.idle_merge import merge_alerts_when_idle, merge_when_idle
 
 if TYPE_CHECKING:  # an import without a server takes half its start for the web framework
     from vedette.api.services import Services
@@ -143,6 +143,10 @@ WRITE_PATH_JOBS: Final[tuple[BackgroundJob[WritePathContext], ...]] = (
     BackgroundJob(
         "idle merge", 5, True, "merge small parts while nothing is written",
         lambda here: merge_when_idle(here.telemetry), "merges",
+    ),
+    BackgroundJob(
+        "alert merge", 30, True, "merge alerts and their versions while none is written",
+        lambda here: merge_alerts_when_idle(here.telemetry), "merges",
     ),
 )  # fmt: skip
 

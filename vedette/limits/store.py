@@ -213,6 +213,17 @@ IDLE_MERGE_PARTS_MIN = 2
 """Unmerged parts of a partition from which an idle store merges them: a single one has nothing to
 merge with."""
 
+ALERT_MERGE_QUIET_S = 30.0
+"""Seconds without a new or changed alert before all alerts are merged."""
+
+ALERT_PARTS_MIN = 3
+"""Parts of the alert table from which they are merged: beside a large part a small one or two cost
+searches little."""
+
+ALERT_MERGE_BYTES_A_SECOND = 1_000_000.0
+"""Bytes that merging all alerts may write on average: a million alerts, 80 MB, at most once in a
+minute and a half."""
+
 INSERT_ASIDE_THREADS = 3
 """Threads that insert into the tables other than `segment`: one for each table."""
 

@@ -1,13 +1,22 @@
 """What was inserted last before a pause is merged, and nothing else."""
 
+from collections import Counter
+
+from tests.contract.alerting.detections import NOW_US, detection
 from tests.contract.store.rows import HOUR_MS, file, partial, store
 from tests.contract.store.test_index_build import total
+from vedette.alerting.alert_rows import Context, new_alert
+from vedette.model.findings.alert import AlertRow
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition
-from vedette.store.write.idle_merge import merge_when_idle
+from vedette.store.read.detection.alerts import alerts_by_id
+from vedette.store.write.alerts import write_alerts
+from vedette.store.write.idle_merge import merge_alerts_when_idle, merge_when_idle
 
 LONG_S = 3_600.0
 INSERTS = 5
+FAST = 1e12
+"""Bytes a second that keep nothing from being merged."""
 
 
 def fill(engine: ClickHouseEngine, inserts: int = INSERTS) -> None:
@@ -46,3 +55,46 @@ def test_one_part_is_left_alone(engine: ClickHouseEngine) -> None:
     fill(engine, 1)
     assert merge_when_idle(engine, 0) is None
     assert levels(engine) == [0]
+
+
+def alert_parts(engine: ClickHouseEngine) -> int:
+    found = engine.query(
+        "SELECT count() FROM system.parts WHERE active AND database = {database:String} "
+        "AND table = {alert:String}",
+        {"database": engine.database, "alert": engine.capabilities.storage("alert")},
+    )
+    return int(found.rows[0][0])
+
+
+def fill_alerts(engine: ClickHouseEngine, versions: int) -> list[AlertRow]:
+    """Alerts whose newest versions are in parts of their own."""
+    rows = [new_alert([detection(number)], Context(), NOW_US + number) for number in range(6)]
+    write_alerts(engine, rows)
+    for row in rows[:versions]:
+        row |= {"version": row["version"] + 1, "status": "Resolved"}
+        write_alerts(engine, [row])
+    return rows
+
+
+def test_alerts_are_one_part_after_a_pause_with_the_same_newest_versions(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    rows = fill_alerts(contract_engine, 4)
+    before = alerts_by_id(contract_engine, [row["id"] for row in rows])
+    assert merge_alerts_when_idle(contract_engine, 0, FAST)
+    assert alerts_by_id(contract_engine, [row["id"] for row in rows]) == before
+    assert Counter(row["status"] for row in before.values()) == {"Resolved": 4, "Unresolved": 2}
+    assert not merge_alerts_when_idle(contract_engine, 0, FAST)
+
+
+def test_alerts_are_left_alone_while_they_change_and_so_soon_after_a_merge(
+    engine: ClickHouseEngine,
+) -> None:
+    assert not merge_alerts_when_idle(engine, 0, FAST)
+    fill_alerts(engine, 1)
+    assert not merge_alerts_when_idle(engine, 0, FAST)  # two parts cost little
+    fill_alerts(engine, 4)
+    assert not merge_alerts_when_idle(engine, LONG_S, FAST)
+    assert not merge_alerts_when_idle(engine, 0, 0.001)
+    assert merge_alerts_when_idle(engine, 0, FAST)
+    assert alert_parts(engine) == 1

@@ -6,7 +6,13 @@ parts stay unmerged: searches read each of them, and they lack some indexes
 for it only while several are unmerged does not rewrite large parts more often.
 """
 
-from vedette.limits import IDLE_MERGE_PARTS_MIN, IDLE_MERGE_QUIET_S
+from vedette.limits import (
+    ALERT_MERGE_BYTES_A_SECOND,
+    ALERT_MERGE_QUIET_S,
+    ALERT_PARTS_MIN,
+    IDLE_MERGE_PARTS_MIN,
+    IDLE_MERGE_QUIET_S,
+)
 from vedette.store.engine.client import Engine
 
 
@@ -34,3 +40,38 @@ def merge_when_idle(engine: Engine, idle_s: float = IDLE_MERGE_QUIET_S) -> int |
     table = f"`{capabilities.storage('segment')}`{capabilities.on_cluster}"
     engine.command(f"OPTIMIZE TABLE {table} PARTITION ID '{opened_ms:d}'")
     return opened_ms
+
+
+def merge_alerts_when_idle(
+    engine: Engine,
+    idle_s: float = ALERT_MERGE_QUIET_S,
+    bytes_a_second: float = ALERT_MERGE_BYTES_A_SECOND,
+) -> bool:
+    """Merges all alerts into one part, where versions need not be compared at reading: counts and
+    groups take a fifth of the time then. Alerts have no partitions and their versions lie all over
+    them, so that a few changed ones make every search compare all.
+
+    Not before alerts were left alone for `idle_s`, and not more often than that on average
+    `bytes_a_second` are written for it. Blocks until merged; returns whether there was something
+    to do."""
+    capabilities = engine.capabilities
+    found = engine.query(
+        "SELECT max(parts) FROM (SELECT count() AS parts, sum(bytes_on_disk) AS bytes, "
+        "max(modification_time) AS latest, argMax(modification_time, rows) AS merged "
+        f"FROM {capabilities.system('parts')} WHERE active AND database = {{database:String}} "
+        "AND table = {alert:String} GROUP BY hostName() "
+        "HAVING parts >= {enough:UInt64} AND latest <= now() - {idle:Float64} "
+        "AND merged <= now() - bytes / {rate:Float64})",
+        {
+            "database": engine.database,
+            "alert": capabilities.storage("alert"),
+            "enough": ALERT_PARTS_MIN,
+            "idle": idle_s,
+            "rate": bytes_a_second,
+        },
+    ).rows
+    if not found[0][0]:
+        return False
+    table = f"`{capabilities.storage('alert')}`{capabilities.on_cluster}"
+    engine.command(f"OPTIMIZE TABLE {table} FINAL")
+    return True
