@@ -6,13 +6,28 @@ from pathlib import Path
 
 from tests.fault.crash import forked
 from tests.fault.rounds import rounds
-from tests.support.served import listening, wait_for
+from tests.support.served import listening, state_of, wait_for
 from tests.support.sysmon import story
+from vedette.feeds import indicators
+from vedette.state.jobs import watermarks
+from vedette.watchlists import rounds as watchlists
 
 KILLS = rounds(2, 10)
+FOLLOWERS = {watchlists.FOLLOWER: 0, indicators.FOLLOWER: 0}
 HOSTS_A_LIFE = 3
 ROUND_S = 5.0
 PATIENCE_S = 180.0
+
+
+def test_killed_before_its_first_round_a_server_follows_from_its_first_start(
+    tmp_path: Path,
+) -> None:
+    with forked(tmp_path) as process:
+        server = listening(tmp_path, process)
+        process.kill()
+        process.wait()
+    with state_of(server) as database:
+        assert {name: watermarks.load(database, name) for name in FOLLOWERS} == FOLLOWERS
 
 
 def test_killed_in_any_moment_no_hit_is_missed_or_counted_twice(tmp_path: Path) -> None:

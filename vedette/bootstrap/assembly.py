@@ -1,7 +1,7 @@
 """Assembles a server from its settings, and closes its parts in the right order."""
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from fastapi import FastAPI
@@ -33,6 +33,7 @@ from vedette.bootstrap.open_forwarders import open_forwarders
 from vedette.bootstrap.write_path import Engines, is_cluster, open_engines, start_write_path
 from vedette.clock import Clock
 from vedette.console.pages import PAGES
+from vedette.errors import UnavailableError
 from vedette.feeds.fetch import Fetcher, FetchRules
 from vedette.feeds.indicators import IndicatorRounds
 from vedette.feeds.schedule import Schedule
@@ -197,6 +198,9 @@ def _connect(
     services.ordering_sensors.refresh(clock.now_us())
     services.approved_addresses.refresh()
     closing.callback(services.tokens.flush)
+    for follower in (services.watchlists, services.indicators):
+        with suppress(UnavailableError):  # the first round will begin with what is stored then
+            follower.begin()
     context = WritePathContext(path, settings, clock, engines.telemetry)
     jobs = [*bind(WRITE_PATH_JOBS, context), *bind(SERVER_JOBS, services)]
     for timer in timers(jobs, Leases(database, clock)):

@@ -112,6 +112,12 @@ class IndicatorRounds:
         self._known = _Known()
         self._queries = QueryIndicators(engine, partial(feeds.note_problem, database))
 
+    def begin(self) -> None:
+        """Call it before anything can be stored: what comes from here on is matched, though it came
+        before the first round. Raises UnavailableError."""
+        if watermarks.load(self._database, FOLLOWER) is None:
+            self._save(self._settled())
+
     def run(self) -> int:
         """One round; returns the number of new hits. Raises UnavailableError; the next round goes
         on from the last group that was saved."""
@@ -119,7 +125,7 @@ class IndicatorRounds:
         settled = self._settled()
         after = watermarks.load(self._database, FOLLOWER)
         if after is None:
-            # What is stored before the first round is the past of every indicator.
+            # Nobody knows any more when the server began: all is the past of every indicator.
             self._save(settled)
             after = settled
         found = 0

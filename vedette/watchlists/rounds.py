@@ -75,13 +75,19 @@ class WatchlistRounds:
         self._finder = HitFinder(engine, database)
         self._past = PastSearch(engine)
 
+    def begin(self) -> None:
+        """Call it before anything can be stored: what comes from here on is judged, though it came
+        before the first round. Raises UnavailableError."""
+        if watermarks.load(self._database, FOLLOWER) is None:
+            self._save(self._settled())
+
     def run(self) -> int:
         """One round; returns the number of new hits. Raises UnavailableError; the next round then
         goes on from the last group that was saved."""
         settled = self._settled()
         after = watermarks.load(self._database, FOLLOWER)
         if after is None:
-            # What is stored before the first round is the past of every watchlist.
+            # Nobody knows any more when the server began: all is the past of every watchlist.
             self._save(settled)
             after = settled
         found = 0

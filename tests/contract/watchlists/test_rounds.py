@@ -39,6 +39,17 @@ def test_new_telemetry_is_judged_once(bench: Bench) -> None:
     assert told.detection.matched == {"filemod_path": r"c:\temp\evil.exe"}
 
 
+def test_what_came_before_the_first_round_of_a_new_server_is_judged(bench: Bench) -> None:
+    bench.rounds.begin()
+    watched = bench.watch("filemod:evil.exe")
+    bench.commit(1, EVIL)
+    bench.rounds = bench.restarted()  # killed before its first round
+    bench.rounds.begin()
+    assert bench.run() == 1
+    assert bench.tagged(watched) == [ONE]
+    assert len(bench.told) == 1
+
+
 def test_parts_of_a_segment_that_come_in_several_commits_are_judged_together(bench: Bench) -> None:
     watched = bench.watch("filemod:evil.exe modload:amsi.dll")
     bench.commit(1, EVIL)
