@@ -87,3 +87,25 @@ def test_a_group_names_what_touches_its_hosts(visiting: Visiting, server: Server
     with visiting() as visit:
         page = visit.open("/ui/groups/1")
         assert "Touches (off)" in page.inner_text("main")
+
+
+def test_a_clear_queue_says_when_the_last_alert_was_made(server: Server) -> None:
+    token = hire(server, "sees-nothing", {})
+    with server.client(**{"X-Auth-Token": token}) as client:
+        text = client.get("/ui/alerts").text
+    assert "Queue is clear" in text
+    assert "None was ever made." in text
+    assert "behind what comes in" not in text  # a figure over all hosts
+
+
+def test_an_alert_is_copied_as_text_for_a_ticket(visiting: Visiting) -> None:
+    with visiting(permissions=["clipboard-read", "clipboard-write"]) as visit:
+        page = visit.open("/ui/alerts?q=")
+        page.wait_for_selector("#flyout h3")
+        visit.settle()
+        page.keyboard.press("y")
+        page.wait_for_selector("#menu:not([hidden])")
+        page.keyboard.press("t")
+        page.wait_for_selector("#undo :text('Text copied')")
+        text = page.evaluate("navigator.clipboard.readText()")
+        assert text == page.inner_text("#flyout")

@@ -20,6 +20,7 @@ from vedette.api.services import Services, services
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
 from vedette.console.screens.sensors import why_not_isolated
+from vedette.doctor.detection import lateness
 from vedette.errors import NotFoundError, QueryError
 from vedette.model.findings.alert import STATUSES, THOUSAND, AlertRow
 from vedette.model.scope import Scope
@@ -99,6 +100,8 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
                 groups = outer.result()
         except QueryError as error:
             return {"problem": str(error), "found": None, "sections": [], "groups_total": 0}
+        if not found.total and query == OPEN:
+            return {**_sign_of_life(engine, here, scope, now_us), "problem": "", "found": found}
         sections = _sections(groups.groups, inner, found.rows, by, then)
         total = groups.total
         return {"problem": "", "found": found, "sections": sections, "groups_total": total}
@@ -181,6 +184,20 @@ def _lines(body: dict[str, Any]) -> list[dict[str, Any]]:
         below = [one for one in children.get(node["id"], []) if one["depth"] > node["depth"]]
         waiting += [(one, level + 1) for one in reversed(below)]
     return lines
+
+
+def _sign_of_life(
+    engine: BoundedEngine, here: Services, scope: Scope, now_us: int
+) -> dict[str, Any]:
+    """That nothing is open is good news where something would be: when the last alert was made, and
+    how far detection is behind."""
+    newest = SearchRequest((), 1, 0, (Sort("created_time", is_descending=True),))
+    last = alert_search.search(engine, scope, newest, here.settings, now_us, engine.cancel)
+    late = [behind_us for _, behind_us in lateness(here.engine, here.database, now_us)]
+    return {
+        "last_us": last.rows[0]["created_time"] if last.rows else 0,
+        "late_s": max(late, default=0) // 1_000_000,
+    }
 
 
 def _order(params: QueryParams) -> tuple[Sort, ...]:

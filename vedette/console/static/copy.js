@@ -80,6 +80,7 @@ export const copies = (value, key) =>
 export function copyMenu(anchor) {
   const call = pageCall();
   const query = document.querySelector("[data-query]");
+  const { hidden, innerText } = document.getElementById("flyout");
   const row = document.querySelector("tr[aria-selected=true], tr.open, tr:focus-within");
   const cell = document.activeElement?.closest("td");
   const entries = [{ label: _("Link to this view"), key: "l", act: () => attempt(async () => copyText(await absoluteLink(), _("Link copied"))) }];
@@ -88,6 +89,7 @@ export function copyMenu(anchor) {
     entries.push({ label: _("API call as curl"), key: "c", act: () => copyText(asCurl(call), _("curl copied")) });
     entries.push({ label: _("API call as Python"), key: "p", act: () => copyText(asPython(call), _("Python copied")) });
   }
+  if (!hidden) entries.push({ label: _("What stands beside the list, as text"), key: "t", act: () => copyText(innerText, _("Text copied")) });
   if (row?.dataset.json) {
     entries.push({ label: _("JSON of the row"), key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), _("JSON copied"))) });
   }
