@@ -26,3 +26,5 @@ class SearchRequest:
     facets: tuple[str, ...] = ()
     is_fuzzy: bool | None = None
     """Whether facets may be estimates; None when not given."""
+    columns: tuple[str, ...] = ()
+    """Of alerts, columns that are read of each result; empty for all that a page of results has."""

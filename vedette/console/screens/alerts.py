@@ -49,6 +49,12 @@ GROUPS: Final = {
 """What the queue can be grouped by: the grouping of the search, and the field of its values."""
 
 _FACETS: Final = ("status", "hostname", "assigned_to", "level")
+_COLUMNS: Final = (
+    *("id", "title", "alert_severity", "created_time", "hostname", "username", "process_name"),
+    *("cmdline", "ioc_value", "assigned_to", "status", "source_id"),
+)
+"""What the queue shows of an alert, and is grouped by."""
+
 _SPANS: Final = ("-24h", "-7d", "-30d", "")
 
 
@@ -87,7 +93,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
-        wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS)
+        wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS, columns=_COLUMNS)
         try:
             # While the page is searched.
             outer = submit(_groups, engine, scope, parts, by, here, now_us)

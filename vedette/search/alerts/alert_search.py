@@ -191,7 +191,14 @@ def _find(
     counting = submit(total_and_facets, engine, where, scope, request.facets, reach=reach)
     try:
         rows = alerts_page(
-            engine, where, scope, order, start=request.start, rows=request.rows, reach=reach
+            engine,
+            where,
+            scope,
+            order,
+            columns=request.columns,
+            start=request.start,
+            rows=request.rows,
+            reach=reach,
         )
     finally:
         total, facets = counting.result()
