@@ -253,3 +253,15 @@ def test_an_installer_that_is_fetched_is_in_the_audit_log(analyst: httpx.Client)
     found = analyst.get("/api/v1/audit", params={"kind": "installer"}).json()
     assert found["total_results"] == before + 1
     assert found["results"][0]["target"].startswith("linux of ")
+
+
+def test_a_token_issues_none_that_outlives_it(server: Server, analyst: httpx.Client) -> None:
+    short = analyst.post("/api/v1/token", json={"user": "admin", "expires_days": 2}).json()
+    path = "/api/v1/token"
+    with server.client(**{"X-Auth-Token": short["secret"]}) as client:
+        for days in (0, 3, 365):
+            for more in ({}, {"user": "admin"}, {"group_id": 1}):
+                assert client.post(path, json={"expires_days": days} | more).status_code == 403
+        assert client.post(path, json={"expires_days": 1}).status_code == 200
+        assert client.post(path, json={}).json()["expires"] == short["expires"]
+    assert analyst.post(path, json={"expires_days": 0}).json()["expires"] is None

@@ -308,3 +308,52 @@ def test_who_guesses_passwords_keeps_nobody_with_a_token_waiting(own: Server, na
         thread.join()
     assert answered == [401] * attempts
     assert before < attempts / 2, "the token was checked after the passwords"
+
+
+def test_a_password_is_changed_by_who_knows_the_present_one(own: Server, name: str) -> None:
+    other_password = "another long password"
+    path, proof = "/api/v1/me/password", {"password": PASSWORD, "new_password": other_password}
+    with browser(own) as client, browser(own) as other, browser(own) as stranger:
+        headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
+        sign_in(other, name)
+        assert client.put(path, json=proof).json()["reason"] == "csrf_token_needed"
+        for wrong in ({"password": "wrong"}, {"new_password": "short"}, {"new_password": PASSWORD}):
+            assert client.put(path, json=proof | wrong, headers=headers).status_code == 400
+        assert other.get("/api/v1/session").status_code == 200
+        assert client.put(path, json=proof, headers=headers).json() == {"result": "success"}
+        assert client.get("/api/v1/session").status_code == 200
+        assert other.get("/api/v1/session").status_code == 401
+        assert client.put(path, json=proof, headers=headers).status_code == 400
+        assert sign_in(stranger, name).status_code == 401
+        assert sign_in(stranger, name, other_password).status_code == 200
+    with own.analyst() as analyst:
+        listed = analyst.get("/api/v1/audit", params={"object": f"user:{name}"})
+        newest = listed.json()["results"][0]
+    assert (newest["author"], newest["action"]) == (name, "change")
+    assert PASSWORD not in listed.text
+    assert other_password not in listed.text
+
+
+def test_a_session_does_not_guess_a_password_by_changing_it(own: Server, name: str) -> None:
+    with browser(own) as client:
+        headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
+        body = {"password": "guess", "new_password": "another long password"}
+        answers = [client.put("/api/v1/me/password", json=body, headers=headers) for _ in range(9)]
+        assert [one.status_code for one in answers] == [400] * 8 + [429]
+        right = client.put(
+            "/api/v1/me/password", json=body | {"password": PASSWORD}, headers=headers
+        )
+        assert right.json()["reason"] == "locked_out"
+
+
+def test_who_has_no_password_sets_none(own: Server) -> None:
+    bare = f"bare-{secrets.token_hex(5)}"
+    with state_of(own) as database:
+        user = users.add(database, users.NewUser(bare), SystemClock().now_us())
+        new = tokens.NewToken("api", user_id=user.id)
+        secret = tokens.issue(database, new, SystemClock().now_us()).secret
+    with own.client(**{"X-Auth-Token": secret}) as client:
+        for present in ("", "of nobody"):
+            body = {"password": present, "new_password": "another long password"}
+            assert client.put("/api/v1/me/password", json=body).status_code == 400
+        assert client.get(f"/api/v1/user/{bare}").json()["has_password"] is False

@@ -370,6 +370,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/session/list"): Right.READ,
     ("GET", "/api/v1/me/preferences"): Right.READ,
     ("PUT", "/api/v1/me/preferences"): Right.READ,
+    ("PUT", "/api/v1/me/password"): Right.READ,
     ("GET", "/api/v1/saved_search"): Right.READ,
     ("POST", "/api/v1/saved_search"): Right.READ,
     ("DELETE", "/api/v1/saved_search/{search_id}"): Right.READ,

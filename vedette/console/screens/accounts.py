@@ -153,7 +153,13 @@ async def me(request: Request, here: Here, caller: Caller) -> Response:
             for one in tokens.all_tokens(here.database, caller.name)
             if one.is_good(now_us) and one.kind != "link"
         ]
-        return {"preferences": body, "searches": searches, "own_tokens": own}
+        has_password = bool(user_id) and users.get(here.database, caller.name).has_password
+        return {
+            "preferences": body,
+            "searches": searches,
+            "own_tokens": own,
+            "has_password": has_password,
+        }
 
     return render(request, "screens/me.html", roles=ROLE_NAMES, **await to_thread.run_sync(work))
 

@@ -75,6 +75,37 @@ def prove_password(
         _forget(connection, username, address)
 
 
+def change_password(
+    database: Database,
+    username: str,
+    present: str,
+    wanted: str,
+    address: str,
+    now_us: int,
+    *,
+    own_session: str,
+) -> None:
+    """Who knows the present password sets another, which ends all sessions but `own_session`. A
+    wrong one counts as an attempt to sign in. Slow on purpose.
+
+    Raises BadRequestError for a wrong one, and for one that is too short, too long or the same;
+    BusyError with the reason `locked_out`.
+    """
+    kept = _matching_hash(database, username, present, address, now_us)
+    if kept is None:
+        raise BadRequestError("password: is wrong")
+    if present == wanted:
+        raise BadRequestError("new_password: is the present one")
+    made = users.hash_password(wanted, "new_password")
+    with database.writing() as connection:
+        # An administrator may have set another one meanwhile, or switched the user off.
+        user_id = users.enabled_id_within(connection, username, kept)
+        if user_id is None:
+            raise BadRequestError("password: is wrong")
+        _forget(connection, username, address)
+        users.keep_password_within(connection, user_id, made, own_session=own_session)
+
+
 def count_attempt(connection: Connection, key: str, most: int, now_us: int) -> None:
     """Count something that may happen `most` times in `SIGN_IN_WINDOW_S`, however much of it comes
     at once. Raises BusyError with the reason `locked_out`."""

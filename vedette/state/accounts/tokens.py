@@ -189,6 +189,13 @@ def find_link(connection: Connection, secret: str, now_us: int) -> tuple[str, in
     return None if row is None else (row.id, row.user_id, row.username)
 
 
+def expiry_of(database: Database, token_id: str) -> int:
+    """When a token ends; 0: never."""
+    with database.reading() as connection:
+        wanted = select(TOKEN.c.expires_us).where(TOKEN.c.id == token_id)
+        return connection.scalar(wanted) or 0
+
+
 def without_expiry(database: Database, now_us: int) -> int:
     """How many good tokens never expire: those of older versions, and those issued so."""
     return sum(one.is_good(now_us) and not one.expires_us for one in all_tokens(database))

@@ -147,11 +147,12 @@ def matching_hash(database: Database, username: str, password: str) -> str | Non
     return kept
 
 
-def hash_password(password: str) -> str:
-    """Argon2id of a password. Raises BadRequestError for one that is too short or too long."""
+def hash_password(password: str, member: str = "password") -> str:
+    """Argon2id of a password. Raises BadRequestError, naming the `member` that it came in, for one
+    that is too short or too long."""
     if not PASSWORD_CHARS_MIN <= len(password) <= PASSWORD_CHARS_MAX:
         raise BadRequestError(
-            f"password: must have from {PASSWORD_CHARS_MIN} to {PASSWORD_CHARS_MAX} characters"
+            f"{member}: must have from {PASSWORD_CHARS_MIN} to {PASSWORD_CHARS_MAX} characters"
         )
     return _HASHER.hash(password)
 
@@ -215,6 +216,14 @@ def enabled_id_within(
         found = found.where(USER.c.password_hash == password_hash)
     user_id: int | None = connection.scalar(found.with_for_update())
     return user_id
+
+
+def keep_password_within(
+    connection: Connection, user_id: int, password_hash: str, *, own_session: str
+) -> None:
+    """Another password, which ends the sessions and links of the user, but for `own_session`."""
+    connection.execute(update(USER).where(USER.c.id == user_id).values(password_hash=password_hash))
+    _end_sessions(connection, user_id, but=own_session)
 
 
 def _end_sessions(connection: Connection, user_id: int, but: str = "") -> None:

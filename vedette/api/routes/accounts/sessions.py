@@ -1,5 +1,6 @@
 """Sessions of browsers: sign in, see where one is signed in, end that; the second factor."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -132,6 +133,24 @@ def remove(request: Request, here: Here, caller: Caller, body: Body) -> Response
     password = Members(body, known=("password",), of="the request").text("password") or ""
     _prove(request, here, caller, password)
     second_factor.remove(here.database, caller.name)
+    return json_answer({"result": "success"})
+
+
+@router.put("/api/v1/me/password", summary="Change one's own password")
+async def change_password(request: Request, here: Here, caller: Caller, body: Body) -> Response:
+    """Takes the present `password` and a `new_password`: a session that was left open must not be
+    enough. Ends the caller's other sessions; tokens stay. 400 for a wrong one, also for a user who
+    has none; 429 `locked_out` after too many."""
+    members = Members(body, known=("password", "new_password"), of="a change of the password")
+    change = partial(
+        sign_in.change_password,
+        *(here.database, caller.name),
+        *(members.text("password") or "", members.text("new_password") or ""),
+        *(client_address(request, here.settings.trusted_proxies), here.clock.now_us()),
+        own_session=caller.token_id,
+    )
+    await to_thread.run_sync(change, limiter=here.sign_ins)
+    here.tokens.clear_cache()
     return json_answer({"result": "success"})
 
 

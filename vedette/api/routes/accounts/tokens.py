@@ -52,7 +52,8 @@ def issue(here: Here, caller: Caller, body: Body) -> Response:
     """Takes `name`, `scope` (`full`, or `read` for a token that changes nothing) and
     `expires_days` (0: never, where the caller is a global administrator), and from global
     administrators `user` or, for an ingest token, `group_id`. The answer has the `secret`, which is
-    not shown again."""
+    not shown again. What a token issues ends with that token at the latest: 403 for more days than
+    it has left."""
     known = ("name", "user", "group_id", "expires_days", "scope")
     members = Members(body, known=known, of="a new token")
     now_us = here.clock.now_us()
@@ -98,7 +99,7 @@ def _group_id(body: dict[str, Any]) -> int | None:
 
 
 def _expires_us(here: Services, caller: Principal, body: dict[str, Any], now_us: int) -> int:
-    """When it ends; 0 for never."""
+    """When it ends; 0 for never. No token lives on in one that it issued."""
     given = body.get("expires_days")
     days = (
         here.settings.token_lifetime_days
@@ -107,7 +108,23 @@ def _expires_us(here: Services, caller: Principal, body: dict[str, Any], now_us:
     )
     if given is not None and not days and not caller.is_global_admin:
         raise BadRequestError("expires_days: only a global administrator's may be 0, for ever")
-    return now_us + days * _DAY_US if days else 0
+    wanted_us = now_us + days * _DAY_US if days else 0
+    end_us = _end_of(here, caller)
+    if not end_us or 0 < wanted_us <= end_us:
+        return wanted_us
+    if given is not None:
+        raise ForbiddenError(
+            "expires_days: a token issues none that outlives it; sign in, or use another one"
+        )
+    return end_us
+
+
+def _end_of(here: Services, caller: Principal) -> int:
+    """When the token that asks ends; 0 for a session, which has a password behind it, and for
+    commands on the server's machine."""
+    if caller.is_session or caller.token_id in here.approved_addresses.own_tokens:
+        return 0
+    return tokens.expiry_of(here.database, caller.token_id)
 
 
 def _body(token: Token, now_us: int) -> dict[str, Any]:

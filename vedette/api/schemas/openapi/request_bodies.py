@@ -241,6 +241,9 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     },
     ("POST", "/api/v1/session"): _object(**alike(("username", "password", "link", "code"), TEXT)),
     ("PUT", "/api/v1/me/preferences"): OBJECT,
+    ("PUT", "/api/v1/me/password"): _object(
+        ("password", "new_password"), password=TEXT, new_password=TEXT
+    ),
     ("POST", "/api/v1/saved_search"): _object(
         ("name", "view"), **alike(("name", "view", "params"), TEXT), shared=_FLAG
     ),

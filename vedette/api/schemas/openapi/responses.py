@@ -208,6 +208,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("GET", "/api/v1/pulse"): "Pulse",
     ("GET", "/api/v1/lookup"): "Lookup",
     ("DELETE", "/api/v1/secondfactor"): "Success",
+    ("PUT", "/api/v1/me/password"): "Success",
     ("DELETE", "/api/v1/token/{token_id}"): "Success",
     ("GET", "/api/v1/audit"): "AuditLog",
     ("POST", "/api/v1/backup/snapshot"): "Snapshot",
