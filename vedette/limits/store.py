@@ -213,12 +213,12 @@ IDLE_MERGE_PARTS_MIN = 2
 """Unmerged parts of a partition from which an idle store merges them: a single one has nothing to
 merge with."""
 
-ALERT_MERGE_QUIET_S = 30.0
+ALERT_MERGE_QUIET_S = 10.0
 """Seconds without a new or changed alert before all alerts are merged."""
 
-ALERT_PARTS_MIN = 3
-"""Parts of the alert table from which they are merged: beside a large part a small one or two cost
-searches little."""
+ALERT_PARTS_MIN = 2
+"""Parts of the alert table from which they are merged: beside a large part a small one with a few
+changed alerts of all times doubles what a search costs."""
 
 ALERT_MERGE_BYTES_A_SECOND = 1_000_000.0
 """Bytes that merging all alerts may write on average: a million alerts, 80 MB, at most once in a
