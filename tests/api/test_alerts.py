@@ -193,6 +193,25 @@ def test_others_alerts_are_never_seen_counted_or_faceted(triage: Triage) -> None
     assert triage.viewer.get(f"/api/v1/sensor/{own}/risk").json()["risk"] > 50
 
 
+def test_alerts_over_time_and_the_rare_end_are_those_one_may_see(triage: Triage) -> None:
+    asked = {"rows": 0, "svc.histogram": "created_time", "svc.buckets": 10}
+    for client, count in ((triage.viewer, len(triage.mine)), (triage.admin, None)):
+        body = search(client, **asked)
+        buckets = body["histogram"]["buckets"]
+        assert sum(one["count"] for one in buckets) == body["total_results"] == count or (
+            count is None and body["total_results"] > len(triage.mine)
+        )
+    nothing = search(triage.viewer, **asked | {"svc.histogram": "resolved_time", "q": "title:no"})
+    assert nothing["histogram"]["buckets"] == []
+    rare = {"facet": "true", "facet.field": "title", "svc.facet.order": "count_asc"}
+    titles = [one["value"] for one in search(triage.viewer, **rare)["facets"]["title"]]
+    assert titles == sorted(titles)
+    (first,) = search(triage.viewer, **rare, **{"svc.facet.limit": 1})["facets"]["title"]
+    assert first["value"] == titles[0]
+    for wrong in ({"svc.histogram": "title"}, asked | {"svc.histogram.by": "title"}):
+        assert triage.viewer.get("/api/v2/alert", params=wrong).status_code == 400
+
+
 def test_one_alert_is_changed_by_an_analyst_of_its_group(triage: Triage) -> None:
     alert_id = triage.mine[0]
     path = f"/api/v1/alert/{alert_id}"

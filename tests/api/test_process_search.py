@@ -9,6 +9,7 @@ import pytest
 from tests.api.test_processes import names, search
 from tests.support.sysmon import Story
 from vedette.store.read.segment_facets import FACETS
+from vedette.store.read.segment_histogram import TIME_FIELDS
 
 
 @pytest.fixture
@@ -195,3 +196,75 @@ def test_a_posted_search_takes_lists(analyst: httpx.Client, host: str) -> None:
     answer = analyst.post("/api/v1/process", json=body)
     assert set(answer.json()["facets"]) == {"hostname", "group"}
     assert answer.json()["total_results"] == 4
+
+
+def test_the_rare_end_of_a_facet_and_so_many_of_its_values(
+    analyst: httpx.Client, host: str
+) -> None:
+    (everything,) = facets(analyst, "process_name", q=host).values()
+    assert len(everything) > 1
+    rare = {"svc.facet.order": "count_asc"}
+    (reversed_,) = facets(analyst, "process_name", q=host, **rare).values()
+    assert [one["value"] for one in reversed_] == sorted(one["value"] for one in everything)
+    assert {one["name"] for one in reversed_} == {one["name"] for one in everything}
+    (first,) = facets(analyst, "process_name", q=host, **rare, **{"cb.facet.limit": 1}).values()
+    assert [one["name"] for one in first] == [reversed_[0]["name"]]
+    (most,) = facets(analyst, "process_name", q=host, **{"svc.facet.limit": "1"}).values()
+    assert most[0]["value"] == max(one["value"] for one in everything)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("svc.facet.limit", "0"),
+        ("svc.facet.limit", "201"),
+        ("svc.facet.order", "name"),
+        ("svc.buckets", "0"),
+        ("svc.buckets", "401"),
+        ("svc.histogram", "cmdline"),
+        ("svc.histogram", "start), version("),
+    ],
+)
+def test_what_counts_nothing_is_named(analyst: httpx.Client, name: str, value: str) -> None:
+    answer = analyst.get("/api/v1/process", params={name: value})
+    assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
+    assert name.removeprefix("svc.") in answer.json()["message"]
+
+
+@pytest.mark.parametrize("field", TIME_FIELDS)
+def test_results_over_time_add_up(analyst: httpx.Client, host: str, field: str) -> None:
+    asked = {"q": host, "rows": 0, "svc.histogram": field}
+    body = search(analyst, **asked)
+    found = body["histogram"]
+    assert found["field"] == field
+    assert sum(one["count"] for one in found["buckets"]) == body["total_results"] == 4
+    times = [one["time"] for one in found["buckets"]]
+    assert times == sorted(times)
+    assert times[-1] <= found["until"]
+    (one,) = search(analyst, **asked, **{"svc.buckets": 1, "svc.group": "id"})["histogram"][
+        "buckets"
+    ][:1]
+    assert one["count"] >= 1
+    assert "histogram" not in search(analyst, q=host, rows=0)
+
+
+def test_results_over_time_by_the_values_of_a_facet(analyst: httpx.Client, host: str) -> None:
+    asked = {"q": host, "rows": 0, "svc.histogram": "start", "svc.histogram.by": "process_name"}
+    found = search(analyst, **asked)["histogram"]
+    (counted,) = facets(analyst, "process_name", q=host, **{"svc.facet.limit": 5}).values()
+    assert found["values"] == [one["name"] for one in counted]
+    sums = [sum(one["values"][at] for one in found["buckets"]) for at in range(len(counted))]
+    assert sums == [one["value"] for one in counted]
+    weekdays = search(analyst, **asked | {"svc.histogram.by": "day_of_week"})["histogram"]
+    assert sum(sum(one["values"]) for one in weekdays["buckets"]) == 4
+    wrong = analyst.get("/api/v1/process", params=asked | {"svc.histogram.by": "cmdline"})
+    assert (wrong.status_code, "cmdline" in wrong.json()["message"]) == (400, True)
+
+
+def test_nothing_over_time_has_no_times(analyst: httpx.Client) -> None:
+    asked = {"q": "hostname:nobody", "svc.histogram": "start", "svc.histogram.by": "group"}
+    found = search(analyst, **asked)["histogram"]
+    assert (found["since"], found["until"], found["buckets"], found["values"]) == (
+        *(None, None),
+        *([], []),
+    )

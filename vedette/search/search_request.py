@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from vedette.limits import HISTOGRAM_BUCKETS, SEGMENT_FACET_VALUES_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class Sort:
@@ -28,3 +30,13 @@ class SearchRequest:
     """Whether facets may be estimates; None when not given."""
     columns: tuple[str, ...] = ()
     """Of alerts, columns that are read of each result; empty for all that a page of results has."""
+    facet_values: int = SEGMENT_FACET_VALUES_MAX
+    """Values of each facet."""
+    is_rarest: bool = False
+    """Whether facets have their least frequent values, which are never estimates."""
+    histogram: str = ""
+    """Field of time that results are counted by; "" for none."""
+    histogram_by: str = ""
+    """Facet whose most frequent values have a count of their own in each interval."""
+    buckets: int = HISTOGRAM_BUCKETS
+    """Intervals at most."""

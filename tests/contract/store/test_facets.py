@@ -109,3 +109,15 @@ def test_a_doubled_cluster_counts_twice(doubled_engine: ClickHouseEngine) -> Non
     total = count_segments(doubled_engine, Condition("1"), EVERYTHING)
     found = count_facets(doubled_engine, ALL, EVERYTHING, ["hostname"], NOW_US)
     assert (found.total, sum(count for _, count in found.counts["hostname"])) == (total, total)
+
+
+def test_the_rarest_values_are_those_of_all(contract_engine: ClickHouseEngine) -> None:
+    seeded(contract_engine)
+    names = list(FACETS)
+    everything = count_facets(contract_engine, ALL, EVERYTHING, names, NOW_US).counts
+    rarest = count_facets(
+        contract_engine, ALL, EVERYTHING, names, NOW_US, fuzzy_total=10**6, values=2, is_rarest=True
+    ).counts
+    for name, values in everything.items():
+        least = sorted(values, key=lambda one: (one[1], one[0]))[:2]
+        assert rarest[name] == least, name

@@ -1,7 +1,7 @@
 """Process search: a query, its results over time, its facets, its rows; one process beside them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Final
@@ -166,22 +166,21 @@ async def week(request: Request, here: Here, scope: Within) -> Response:
 
 @router.get("/ui/_/process/rare", summary="The rare end of one facet")
 async def rare(request: Request, here: Here, scope: Within) -> Response:
-    """The values that occur least, of those that were counted; with `most`, those that occur most,
-    as many as were counted."""
+    """The values that occur least; with `most`, those that occur most, as many as are counted."""
     asked = _asked(request, here.clock.now_us())
     name = request.query_params.get("facet", "")
     facets = {name: FACETS[name]} if name in FACETS else {}
-    found = await _find(request, here, scope, asked, facets, rows=0)
-    tree, counted = carried_query(asked.parts, PROCESS), found.facets.get(name, ())
     is_most = "most" in request.query_params
-    rarest = list(reversed(counted))[: limits.FACET_VALUES_SHOWN]
+    end = {} if is_most else {"is_rarest": True, "facet_values": limits.FACET_VALUES_SHOWN}
+    found = await _find(request, here, scope, asked, facets, rows=0, **end)
+    tree, counted = carried_query(asked.parts, PROCESS), found.facets.get(name, ())
     return render(
         request,
         "fragments/process/facet_values.html",
         view=asked.view,
         name=name,
         field=facets[name][1] if facets else "",
-        values=counted if is_most else rarest,
+        values=counted,
         shown=_value_text,
         state=narrowed(tree),
         most=counted[0][1] if counted and is_most else 1,
@@ -251,18 +250,10 @@ async def _find(
     scope: Scope,
     asked: _Asked,
     facets: Mapping[str, object],
-    rows: int | None = None,
+    **changes: Any,
 ) -> SearchResults:
-    given = asked.request
-    wanted = SearchRequest(
-        given.parts,
-        given.rows if rows is None else rows,
-        given.start,
-        given.sorts,
-        given.group,
-        given.is_comprehensive,
-        tuple(facets),
-    )
+    """`changes`: what differs from the request of the address."""
+    wanted = replace(asked.request, facets=tuple(facets), **changes)
 
     def work(engine: BoundedEngine) -> SearchResults:
         now_us = here.clock.now_us()

@@ -14,6 +14,7 @@ from vedette.query.compile.alerts_sql import compile_alerts, shared_tests, with_
 from vedette.query.parse.query_params import carried_query
 from vedette.query.typed import Checked, Match
 from vedette.search.document_search import Findings, Kind, Results, search_documents, sort_columns
+from vedette.search.processes.histogram import Histogram, width_for
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
@@ -24,7 +25,11 @@ from vedette.store.integrity.damage import damaged_parts
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.detection.alert_facets import count_alert_facets, total_and_facets
 from vedette.store.read.detection.alert_groups import AlertGroups, group_alerts
-from vedette.store.read.detection.alert_histogram import alerts_over_time
+from vedette.store.read.detection.alert_histogram import (
+    alert_span,
+    alerts_over_time,
+    count_alerts_over_time,
+)
 from vedette.store.read.detection.alert_texts import texts_where
 from vedette.store.read.detection.alerts import (
     SORTABLE,
@@ -118,6 +123,26 @@ def over_time(
     return alerts_over_time(engine, where, scope, width_us, reach=reach)
 
 
+def histogram(
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    settings: SearchSettings,
+    now_us: int,
+    within_s: float,
+) -> Histogram:
+    """The alerts of a query by the intervals that its request asks for. Raises QueryError,
+    BadRequestError for what is no time, and UnavailableError when it takes longer."""
+    if request.histogram_by:
+        raise BadRequestError("histogram.by: alerts are not counted by a facet over time")
+    where = _condition(engine, carried_query(request.parts, ALERT), settings, now_us)
+    reach = Reach.within(within_s)
+    since_us, until_us = alert_span(engine, where, scope, request.histogram, reach=reach)
+    width_us = width_for(until_us - since_us, request.buckets)
+    counts = count_alerts_over_time(engine, where, scope, request.histogram, width_us, reach=reach)
+    return Histogram(request.histogram, width_us, since_us, until_us, counts)
+
+
 @dataclass(frozen=True, slots=True)
 class SuppressionPreview:
     """What a suppression would have kept quiet, of the stored alerts."""
@@ -188,7 +213,10 @@ def _find(
     """All store reads of a search, within one reach."""
     order = sort_columns(KIND, request.sorts)
     # Alerts are counted while the page is found: with them, and once for all facets.
-    counting = submit(total_and_facets, engine, where, scope, request.facets, reach=reach)
+    counting = submit(
+        total_and_facets, engine, where, scope, request.facets,
+        values=request.facet_values, is_rarest=request.is_rarest, reach=reach,
+    )  # fmt: skip
     try:
         rows = alerts_page(
             engine,

@@ -1,10 +1,10 @@
 """The results of a process search over time, in intervals that people can read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from vedette.limits import HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS_MAX
+from vedette.limits import HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS_MAX, HISTOGRAM_STACKS
 from vedette.model.fields import PROCESS
 from vedette.model.scope import Scope
 from vedette.query import Condition, compile_segments
@@ -17,10 +17,12 @@ from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.index_build import suffix_indexes
 from vedette.store.plan.search_bounds import Reach
+from vedette.store.read.segment_facets import count_facets
 from vedette.store.read.segment_histogram import (
     count_by_week_hour,
     count_over_time,
     span_of,
+    stacks_over_time,
 )
 
 _SECOND_US: Final = 1_000_000
@@ -40,6 +42,11 @@ class Histogram:
     since_us: int
     until_us: int
     counts: Sequence[tuple[int, int]]
+    by: str = ""
+    """Facet whose most frequent values are counted apart."""
+    values: Sequence[str | int] = ()
+    stacked: Sequence[tuple[int, Sequence[int]]] = ()
+    """Counts of the values by interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class HistogramRequest:
     since_us: int = 0
     until_us: int = 0
     buckets: int = HISTOGRAM_BUCKETS
+    by: str = ""
 
 
 def process_histogram(
@@ -60,11 +68,12 @@ def process_histogram(
     settings: SearchSettings,
     now_us: int,
     cancel: CancelToken | None = None,
+    within_s: float | None = None,
 ) -> Histogram:
     """Raises QueryError, BadRequestError for a field that is no time, and UnavailableError
-    (`reason` "deadline") when it takes longer than a search may."""
+    (`reason` "deadline") when it takes longer than `within_s`, or else than a search may."""
     where = _condition(engine, request.search, settings, now_us)
-    reach = Reach.within(settings.search_deadline_s, cancel=cancel)
+    reach = Reach.within(within_s or settings.search_deadline_s, cancel=cancel)
     since_us, until_us = request.since_us, request.until_us
     if not since_us or not until_us:
         low_us, high_us = span_of(engine, where, scope, request.field, reach=reach)
@@ -74,7 +83,37 @@ def process_histogram(
         engine, where, scope, request.field, width_us,
         by_process=bool(request.search.group), reach=reach,
     )  # fmt: skip
-    return Histogram(request.field, width_us, since_us, until_us, counts)
+    found = Histogram(request.field, width_us, since_us, until_us, counts)
+    return _stacked(engine, where, scope, request, found, now_us, reach) if request.by else found
+
+
+def _stacked(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    request: HistogramRequest,
+    found: Histogram,
+    now_us: int,
+    reach: Reach,
+) -> Histogram:
+    """With the counts of the most frequent values of a facet."""
+    group = "process_id" if request.search.group else ""
+    facets = count_facets(
+        engine,
+        where,
+        scope,
+        [request.by],
+        now_us,
+        group=group,
+        values=HISTOGRAM_STACKS,
+        reach=reach,
+    )
+    values = [value for value, _ in facets.counts[request.by]]
+    stacked = stacks_over_time(
+        engine, where, scope, request.field, found.width_us, request.by, [*map(str, values)],
+        by_process=bool(group), reach=reach,
+    )  # fmt: skip
+    return replace(found, by=request.by, values=values, stacked=stacked)
 
 
 def process_week(

@@ -250,6 +250,8 @@ def _facets(
         question.now_us,
         group=question.group,
         fuzzy_total=total if question.is_fuzzy else 0,
+        values=question.request.facet_values,
+        is_rarest=question.request.is_rarest,
         reach=reach,
     )
 

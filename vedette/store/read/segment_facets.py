@@ -67,6 +67,14 @@ class Facets:
     counts: dict[str, list[tuple[Value, int]]]
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How many values a facet has, and whether they are those that occur least."""
+
+    values: int
+    is_rarest: bool
+
+
 def count_facets(
     engine: Engine,
     where: Condition,
@@ -76,12 +84,15 @@ def count_facets(
     *,
     group: str = "",
     fuzzy_total: int = 0,
+    values: int = SEGMENT_FACET_VALUES_MAX,
+    is_rarest: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> Facets:
-    """Count the values of the named `FACETS`; unknown values are left out.
+    """Count the values of the named `FACETS`, so many of each; unknown values are left out.
 
     With `group`, a column as in `search_groups`, every value counts the groups it occurs in.
-    With `fuzzy_total`, the exact number of segments, the counts may be estimates.
+    With `fuzzy_total`, the exact number of segments, the counts may be estimates; not those of the
+    least frequent values (`is_rarest`, the rarest first), which a sample misses.
     Raises BadRequestError for a facet or a column that is none, UnavailableError when it takes
     longer than `reach` allows.
     """
@@ -92,11 +103,12 @@ def count_facets(
     if group and group not in SORTABLE:
         raise BadRequestError(f"results cannot be grouped by {group!r}")
     where = scoped(where, scope)
-    if fuzzy_total >= FACET_FUZZY_TOTAL_MIN and not group:
-        sampled = _count(engine, _both(where, _SAMPLED), names, now_us, "", reach)
+    end = _End(min(values, SEGMENT_FACET_VALUES_MAX), is_rarest)
+    if fuzzy_total >= FACET_FUZZY_TOTAL_MIN and not group and not is_rarest:
+        sampled = _count(engine, _both(where, _SAMPLED), names, now_us, "", end, reach)
         if sampled.total:
             return _scaled(sampled, fuzzy_total)
-    return _count(engine, where, names, now_us, group, reach)
+    return _count(engine, where, names, now_us, group, end, reach)
 
 
 def _both(where: Condition, sql: str) -> Condition:
@@ -104,22 +116,29 @@ def _both(where: Condition, sql: str) -> Condition:
 
 
 def _count(
-    engine: Engine, where: Condition, names: Sequence[str], now_us: int, group: str, reach: Reach
+    engine: Engine,
+    where: Condition,
+    names: Sequence[str],
+    now_us: int,
+    group: str,
+    end: _End,
+    reach: Reach,
 ) -> Facets:
     today_us = now_us - now_us % _DAY_US
     since_us, until_us = today_us - (FACET_START_DAYS - 1) * _DAY_US, today_us + _DAY_US
     found = reach.ask(
         engine,
-        _counting(where, names, group),
+        _counting(where, names, group, end),
         {**where.params, "facet_from": since_us, "facet_until": until_us},
         indexes=where.indexes,
     )
-    return _by_facet(names, found.rows)
+    return _by_facet(names, found.rows, end.values)
 
 
-def _counting(where: Condition, names: Sequence[str], group: str) -> str:
-    """One pass with a grouping set per column and one for the total. One value more than
-    `SEGMENT_FACET_VALUES_MAX`, since one may be the unknown one."""
+def _counting(where: Condition, names: Sequence[str], group: str, end: _End) -> str:
+    """One pass with a grouping set per column and one for the total. One value more than are
+    wanted, since one may be the unknown one."""
+    order = "ASC" if end.is_rarest else "DESC"
     columns = [f"f{number}" for number in range(len(names))]
     values = [f"{FACETS[name]} AS f{number}" for number, name in enumerate(names)]
     counted = "count()"
@@ -133,11 +152,11 @@ def _counting(where: Condition, names: Sequence[str], group: str) -> str:
         f"SELECT {which} AS which, {counted} AS counted{listed} "
         f"FROM (SELECT {', '.join(values) or '1'} FROM segment FINAL {where.clause}) "
         f"GROUP BY GROUPING SETS ({sets}) "
-        f"ORDER BY which, counted DESC{listed} LIMIT {SEGMENT_FACET_VALUES_MAX + 1} BY which"
+        f"ORDER BY which, counted {order}{listed} LIMIT {end.values + 1:d} BY which"
     )
 
 
-def _by_facet(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Facets:
+def _by_facet(names: Sequence[str], rows: Iterable[Sequence[Any]], most: int) -> Facets:
     """Assigns rows to facets by grouping set: `which` has a bit per column that is not in the set,
     the lowest for the last column."""
     all_bits = (1 << len(names)) - 1
@@ -150,7 +169,7 @@ def _by_facet(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Facets:
             continue
         number = place[which]
         name, value = names[number], values[number]
-        if _is_known(name, value) and len(counts[name]) < SEGMENT_FACET_VALUES_MAX:
+        if _is_known(name, value) and len(counts[name]) < most:
             counts[name].append((value, counted))
     return Facets(total, counts)
 

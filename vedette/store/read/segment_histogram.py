@@ -28,7 +28,7 @@ def count_over_time(
 ) -> Sequence[tuple[int, int]]:
     """Number of each interval since 1970 that has results, and how many: segments, or processes,
     which count in each interval that one of their segments is in. The earliest
-    `HISTOGRAM_BUCKETS_MAX`; unknown times are left out.
+    `HISTOGRAM_BUCKETS_MAX` and one; unknown times are left out.
 
     Raises BadRequestError for a column that is no time, UnavailableError when it takes longer.
     """
@@ -38,11 +38,45 @@ def count_over_time(
         engine,
         f"SELECT intDiv(toUnixTimestamp64Micro({_column(field)}), {width_us:d}) AS step, "
         f"{counted} AS counted FROM segment FINAL {within.clause} "
-        f"GROUP BY step HAVING step > 0 ORDER BY step LIMIT {HISTOGRAM_BUCKETS_MAX:d}",
+        f"GROUP BY step HAVING step > 0 ORDER BY step LIMIT {HISTOGRAM_BUCKETS_MAX + 1:d}",
         within.params,
         indexes=within.indexes,
     )
     return [(int(step), int(count)) for step, count in found.rows]
+
+
+def stacks_over_time(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    field: str,
+    width_us: int,
+    by: str,
+    values: Sequence[str],
+    *,
+    by_process: bool = False,
+    reach: Reach = EVERYWHERE,
+) -> Sequence[tuple[int, Sequence[int]]]:
+    """By the number of its interval, as `count_over_time` has them, how many results have each of
+    the values of a facet. Raises as that does, BadRequestError also for what is no facet."""
+    if by not in FACETS:
+        raise BadRequestError(f"histogram.by: there is no facet {by[:60]!r}")
+    within = scoped(where, scope)
+    counted = "uniqExact(process_id)" if by_process else "count()"
+    found = reach.ask(
+        engine,
+        f"SELECT intDiv(toUnixTimestamp64Micro({_column(field)}), {width_us:d}) AS step, "
+        f"indexOf({{stacked:Array(String)}}, toString({FACETS[by]})) AS place, "
+        f"{counted} AS counted FROM segment FINAL {within.clause} "
+        "GROUP BY step, place HAVING step > 0 AND place > 0 ORDER BY step "
+        f"LIMIT {(HISTOGRAM_BUCKETS_MAX + 1) * len(values):d}",
+        {**within.params, "stacked": list(values)},
+        indexes=within.indexes,
+    )
+    counts: dict[int, list[int]] = {}
+    for step, place, count in found.rows:
+        counts.setdefault(int(step), [0] * len(values))[int(place) - 1] = int(count)
+    return list(counts.items())
 
 
 def count_by_week_hour(

@@ -1,5 +1,7 @@
 """Alerts: search, one alert, groups (docs/alerts.md)."""
 
+from functools import partial
+from time import monotonic
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -9,17 +11,23 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.routes.search.run import run_lookup, run_search, with_histogram
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.search.alert import whole_alert_body
 from vedette.api.schemas.search.alert_results import alert_results_body, groups_body
-from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
+from vedette.api.schemas.search.search_parameters import (
+    FACETS_AND_TIMES,
+    Pairs,
+    body_pairs,
+    search_request,
+)
 from vedette.api.services import Services, services
 from vedette.model.scope import Scope
 from vedette.search.alerts import alert_search
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.store.read.detection.alert_facets import FACETS
 from vedette.store.read.detection.alert_groups import GROUPINGS
+from vedette.store.read.detection.alert_histogram import TIME_FIELDS
 
 router = APIRouter(tags=["alerts"])
 
@@ -40,6 +48,11 @@ _SEARCH: Final = described(
     ("sort", f"Field and asc or desc; default {alert_search.ALERT_SORT_DEFAULT}"),
     ("facet", "true to count facets; `facets` means the same"),
     ("facet.field", f"A facet: {', '.join(FACETS)}; default some of them"),
+    *FACETS_AND_TIMES,
+    (
+        "svc.histogram",
+        f"{', '.join(TIME_FIELDS)}: alerts by intervals of it, in the member histogram",
+    ),
     array=("q", "facet.field"),
 )
 _GROUP: Final = described(
@@ -79,9 +92,13 @@ async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) 
     wanted = search_request(pairs, alert_search.ALERT_SORT_DEFAULT, _FACETS_DEFAULT)
 
     def work(engine: BoundedEngine) -> Response:
-        now_us = here.clock.now_us()
+        now_us, began = here.clock.now_us(), monotonic()
         found = alert_search.search(engine, scope, wanted, here.settings, now_us, engine.cancel)
-        return json_answer(alert_results_body(found))
+        body = alert_results_body(found)
+        if not wanted.histogram:
+            return json_answer(body)
+        count = partial(alert_search.histogram, engine, scope, wanted, here.settings, now_us)
+        return json_answer(with_histogram(body, began, here, count))
 
     return await run_search(request, here, work)
 

@@ -1,6 +1,8 @@
 """Processes: search, summary, segments, events (docs/http-api.md#searching-and-reading-processes).
 Their stories: `process_views.py`."""
 
+from functools import partial
+from time import monotonic
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -11,7 +13,7 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
-from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.routes.search.run import run_lookup, run_search, with_histogram
 from vedette.api.schemas.parameters import bounded_number, described, whole_number
 from vedette.api.schemas.search.event_lists import (
     EVENT_LISTS,
@@ -20,7 +22,12 @@ from vedette.api.schemas.search.event_lists import (
     process_events_body,
 )
 from vedette.api.schemas.search.process import process_body, segments_body, summary_body
-from vedette.api.schemas.search.search_parameters import Pairs, body_pairs, search_request
+from vedette.api.schemas.search.search_parameters import (
+    FACETS_AND_TIMES,
+    Pairs,
+    body_pairs,
+    search_request,
+)
 from vedette.api.schemas.search.search_results import process_results_body
 from vedette.api.services import Services, services
 from vedette.errors import NotFoundError
@@ -28,10 +35,12 @@ from vedette.model.ids import checked_process_id
 from vedette.model.scope import Scope
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.processes import process
+from vedette.search.processes.histogram import HistogramRequest, process_histogram
 from vedette.search.processes.process_search import search_processes
 from vedette.search.processes.suppression import Suppression
 from vedette.state.policy import groups
 from vedette.store.read.segment_facets import FACETS
+from vedette.store.read.segment_histogram import TIME_FIELDS
 
 router = APIRouter(tags=["processes"])
 
@@ -50,6 +59,15 @@ _SEARCH: Final = described(
     ("facet", "true counts the values of the fields named by facet.field"),
     ("facet.field", f"One of {', '.join(FACETS)}; repeatable"),
     ("svc.facet.fuzzy", "true allows estimates; default is the setting fuzzy_facets"),
+    *FACETS_AND_TIMES,
+    (
+        "svc.histogram",
+        f"{', '.join(TIME_FIELDS)}: results by intervals of it, in the member histogram",
+    ),
+    (
+        "svc.histogram.by",
+        f"Facet of which the {limits.HISTOGRAM_STACKS} most frequent values are counted apart",
+    ),
     ("svc.group", "Only the first result for each value of this field; id for one per process"),
     ("svc.comprehensive_search", "true looks for events in all segments of a process"),
     array=("q", "facet.field"),
@@ -84,9 +102,18 @@ async def _search(request: Request, here: Services, scope: Scope, pairs: Pairs) 
     wanted = search_request(pairs)
 
     def work(engine: BoundedEngine) -> Response:
-        now_us = here.clock.now_us()
+        now_us, began = here.clock.now_us(), monotonic()
         found = search_processes(engine, scope, wanted, here.settings, now_us, engine.cancel)
-        return json_answer(process_results_body(found))
+        body = process_results_body(found)
+        if not wanted.histogram:
+            return json_answer(body)
+        asked = HistogramRequest(
+            wanted, wanted.histogram, buckets=wanted.buckets, by=wanted.histogram_by
+        )
+        count = partial(process_histogram, engine, scope, asked, here.settings, now_us)
+        return json_answer(
+            with_histogram(body, began, here, lambda left_s: count(engine.cancel, left_s))
+        )
 
     return await run_search(request, here, work)
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from vedette.api.schemas.openapi.search import HISTOGRAM
 from vedette.api.schemas.openapi.terms import (
     FLAG,
     INTEGER,
@@ -68,7 +69,9 @@ ALERTS: Final[dict[str, Schema]] = {
             **alike(("total_results", "start", "filtered"), INTEGER),
             "highlights": listing(record({"name": TEXT, "ids": listing(TEXT)})),
             "facets": mapping(listing(reference("FacetValue"))),
-        }
+            "histogram": HISTOGRAM,
+        },
+        ("histogram",),
     ),
     "AlertGroups": record(
         {

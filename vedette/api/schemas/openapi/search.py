@@ -77,6 +77,20 @@ _PAGE: Final[dict[str, Schema]] = {
     "filtered": INTEGER,
 }
 
+_BUCKET: Final = record({"time": TIME, "count": INTEGER, "values": listing(INTEGER)}, ("values",))
+HISTOGRAM: Final = nullable(
+    record(
+        {
+            **alike(("field", "by"), TEXT),
+            "interval": INTEGER,
+            **alike(("since", "until"), nullable(TIME)),
+            "values": listing(TEXT),
+            "buckets": listing(_BUCKET),
+        },
+        ("by", "values"),
+    )
+)
+
 _READ: Final[dict[str, Schema]] = {
     **alike(("partitions", "of_partitions", "unmounted_partitions", "damaged_parts"), INTEGER),
     "since": nullable(TIME),
@@ -172,7 +186,8 @@ SEARCH: Final[dict[str, Schema]] = {
     "ProcessSearch": record(
         _PAGE
         | {"results": listing(reference("Process")), "all_segments": FLAG, "tagged_pids": OBJECT}
-        | {"read": record(_READ)}
+        | {"read": record(_READ), "histogram": HISTOGRAM},
+        ("histogram",),
     ),
     "FacetValue": record({"name": TEXT, "value": INTEGER, "percent": NUMBER, "ratio": TEXT}),
     "ProcessSummary": record(

@@ -22,7 +22,9 @@ Counts = Sequence[tuple[Value, int]]
 def process_facets(facets: Mapping[str, Counts]) -> dict[str, list[Body]]:
     """The facets of a process search, by field."""
     return {
-        name: facet_list([(_name(name, value), count) for value, count in _ordered(name, values)])
+        name: facet_list(
+            [(value_name(name, value), count) for value, count in _ordered(name, values)]
+        )
         for name, values in facets.items()
     }
 
@@ -47,7 +49,8 @@ def _ordered(name: str, values: Counts) -> Counts:
     return sorted(values) if name in _IN_ORDER else values
 
 
-def _name(name: str, value: Value) -> str:
+def value_name(name: str, value: Value) -> str:
+    """A value of a facet of processes as a query can ask for it."""
     if name == "start":
         return f"{_EPOCH + timedelta(days=int(value))}T00:00:00Z"
     return str(value)

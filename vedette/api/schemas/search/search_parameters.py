@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from vedette import limits
-from vedette.api.schemas.parameters import bounded_number
+from vedette.api.schemas.parameters import MOST, bounded_number
 from vedette.errors import BadRequestError
 from vedette.query.parse.query_params import is_part_of_query
 from vedette.search.search_request import SearchRequest, Sort
@@ -21,6 +21,20 @@ Pairs = Iterable[tuple[str, str]]
 PREFIXES: Final = ("svc.", "cb.")
 
 PROCESS_SORT_DEFAULT: Final = "last_update desc"
+
+FACETS_AND_TIMES: Final = (
+    ("svc.facet.order", "count_asc for the least frequent values of facets; default count_desc"),
+    (
+        "svc.facet.limit",
+        f"Values of each facet; default and most {limits.SEGMENT_FACET_VALUES_MAX}",
+    ),
+    (
+        "svc.buckets",
+        f"Intervals of the histogram at most, from 1 to {limits.HISTOGRAM_BUCKETS_MAX}; "
+        f"default {limits.HISTOGRAM_BUCKETS}",
+    ),
+)
+"""What searches of processes and alerts take, as OpenAPI describes it."""
 
 _DIRECTIONS: Final = {"asc": False, "desc": True}
 
@@ -69,6 +83,19 @@ def search_request(
         is_comprehensive=_flag("comprehensive_search", values) or False,
         facets=_facets(given, values, facets_default),
         is_fuzzy=_flag("facet.fuzzy", values),
+        facet_values=_number(
+            "facet.limit",
+            values,
+            limits.SEGMENT_FACET_VALUES_MAX,
+            1,
+            limits.SEGMENT_FACET_VALUES_MAX,
+        ),
+        is_rarest=_is_rarest(values),
+        histogram=_prefixed("histogram", given),
+        histogram_by=_prefixed("histogram.by", given),
+        buckets=_number(
+            "buckets", values, limits.HISTOGRAM_BUCKETS, 1, limits.HISTOGRAM_BUCKETS_MAX
+        ),
     )
 
 
@@ -129,8 +156,17 @@ def _flag(name: str, values: Mapping[str, str]) -> bool | None:
         raise BadRequestError(f"{name}: {text[:40]!r} is neither true nor false") from None
 
 
-def _number(name: str, values: Mapping[str, str], default: int) -> int:
-    return bounded_number(name, values.get(name, "") or default)
+def _is_rarest(values: Mapping[str, str]) -> bool:
+    order = values.get("facet.order", "").lower() or "count_desc"
+    if order not in ("count_desc", "count_asc"):
+        raise BadRequestError(f"facet.order: {order[:40]!r} is neither count_desc nor count_asc")
+    return order == "count_asc"
+
+
+def _number(
+    name: str, values: Mapping[str, str], default: int, least: int = 0, most: int = MOST
+) -> int:
+    return bounded_number(name, values.get(name, "") or default, least=least, most=most)
 
 
 def _sorts(text: str) -> tuple[Sort, ...]:

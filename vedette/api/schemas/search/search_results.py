@@ -3,11 +3,12 @@ docs/clients.md#search-and-facets)."""
 
 from collections.abc import Iterable, Sequence
 
-from vedette.api.schemas.search.facets import facet_list, process_facets
+from vedette.api.schemas.search.facets import facet_list, process_facets, value_name
 from vedette.api.schemas.search.process import Body, process_body
-from vedette.api.schemas.wire_values import elapsed, known_instant
+from vedette.api.schemas.wire_values import elapsed, instant, known_instant
 from vedette.search.document_search import Results
 from vedette.search.processes.highlights import Highlight
+from vedette.search.processes.histogram import Histogram
 from vedette.search.processes.process_search import SearchResults
 
 
@@ -33,6 +34,29 @@ def process_results_body(found: SearchResults) -> Body:
             "damaged_parts": found.read.damaged_parts,
         },
         "filtered": found.filtered,
+    }
+
+
+def histogram_body(found: Histogram) -> Body:
+    """Results over time; intervals without any are left out. With a facet, every interval has the
+    counts of its `values` in the same order."""
+    body: Body = {
+        "field": found.field,
+        "interval": found.width_us // 1_000_000,
+        "since": known_instant(found.since_us),
+        "until": known_instant(found.until_us),
+        "buckets": [
+            {"time": instant(step * found.width_us), "count": count} for step, count in found.counts
+        ],
+    }
+    if not found.by:
+        return body
+    stacked, nothing = dict(found.stacked), [0] * len(found.values)
+    for bucket, (step, _) in zip(body["buckets"], found.counts, strict=True):
+        bucket["values"] = list(stacked.get(step, nothing))
+    return body | {
+        "by": found.by,
+        "values": [value_name(found.by, value) for value in found.values],
     }
 
 

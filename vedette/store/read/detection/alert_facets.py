@@ -85,9 +85,12 @@ def total_and_facets(
     scope: Scope,
     names: Sequence[str],
     *,
+    values: int = SEGMENT_FACET_VALUES_MAX,
+    is_rarest: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> tuple[int, Counts]:
-    """The exact number of alerts, and `count_alert_facets`.
+    """The exact number of alerts, and `count_alert_facets`: at most so many `values` of each, with
+    `is_rarest` those that occur least, the rarest first.
 
     All facets with one value an alert are counted in one pass, as sets of grouping: columns of
     repeated texts are grouped by their dictionaries, and versions are merged once.
@@ -97,13 +100,15 @@ def total_and_facets(
     total = 0
     single = [name for name in counts if facet_name(name) not in _LISTS]
     lists = [name for name in counts if facet_name(name) in _LISTS]
+    order = "ASC" if is_rarest else "DESC"
+    most = min(values, SEGMENT_FACET_VALUES_MAX)
     asked = [(single, _singles(single, within))]
     if lists:
         asked.append((lists, _listed(lists, within)))
     for which, selected in asked:
         found = engine.query(
             f"SELECT which, shown, counted FROM ({selected}) WHERE which != 0 AND shown != '' "
-            f"ORDER BY which, counted DESC, shown LIMIT {SEGMENT_FACET_VALUES_MAX:d} BY which",
+            f"ORDER BY which, counted {order}, shown LIMIT {most:d} BY which",
             within.params,
             settings={**SETTINGS, "prefer_column_name_to_alias": 1},
             deadline_s=reach.left_s(),

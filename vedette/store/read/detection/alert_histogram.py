@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from vedette.errors import BadRequestError
 from vedette.limits import HISTOGRAM_BUCKETS_MAX
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
@@ -12,6 +13,60 @@ from vedette.store.sql.scope_filter import scoped
 
 FIFTHS: Final = 5
 """Severities of 0 to 100 are counted in fifths, which are the five levels."""
+
+
+TIME_FIELDS: Final = (
+    *("created_time", "updated_time", "resolved_time", "first_event_time", "last_event_time"),
+)
+"""Columns of time that alerts can be counted by."""
+
+
+def alert_span(
+    engine: Engine, where: Condition, scope: Scope, field: str, *, reach: Reach = EVERYWHERE
+) -> tuple[int, int]:
+    """The earliest and latest known time of the alerts in epoch microseconds; 0 without any.
+
+    Raises BadRequestError for a column that is no time, UnavailableError when it takes longer."""
+    within = scoped(where, scope)
+    time = f"toUnixTimestamp64Micro({_column(field)})"
+    found = engine.query(
+        f"SELECT minIf({time}, {time} > 0), maxIf({time}, {time} > 0) "
+        f"FROM alert FINAL {within.clause}",
+        within.params,
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+    )
+    low, high = found.rows[0]
+    return int(low), int(high)
+
+
+def count_alerts_over_time(
+    engine: Engine,
+    where: Condition,
+    scope: Scope,
+    field: str,
+    width_us: int,
+    *,
+    reach: Reach = EVERYWHERE,
+) -> Sequence[tuple[int, int]]:
+    """Number of each interval since 1970 that has alerts, and how many: the earliest
+    `HISTOGRAM_BUCKETS_MAX` and one. Raises as `alert_span`."""
+    within = scoped(where, scope)
+    found = engine.query(
+        f"SELECT intDiv(toUnixTimestamp64Micro({_column(field)}), {width_us:d}) AS step, "
+        f"count() AS counted FROM alert FINAL {within.clause} "
+        f"GROUP BY step HAVING step > 0 ORDER BY step LIMIT {HISTOGRAM_BUCKETS_MAX + 1:d}",
+        within.params,
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+    )
+    return [(int(step), int(count)) for step, count in found.rows]
+
+
+def _column(field: str) -> str:
+    if field not in TIME_FIELDS:
+        raise BadRequestError(f"histogram: {field[:40]!r} is none of {', '.join(TIME_FIELDS)}")
+    return f"`{field}`"
 
 
 def alerts_over_time(
