@@ -279,3 +279,37 @@ def test_the_command_tries_rules_on_what_the_server_has_stored(
     assert (found["total_hits"], found["samples"][0]["hostname"]) == (1, host)
     shown = CliRunner().invoke(app, ["test", str(file), "--data", str(server.data), "--days", "1"])
     assert "A document of Office starts a shell" in shown.output
+
+
+def test_an_import_is_tried_dry_and_keeps_nothing(analyst: httpx.Client) -> None:
+    known, other = rule(41, "dry"), rule(42, "dry")
+    for text in (known, other):
+        assert analyst.post(SIGMA, json={"text": text, "origin": "dry"}).is_success
+    bad = "title: no source at all\ndetection: {a: {b: c}, condition: a}\n"
+    parts = [known, rule(42, "else"), rule(43, "dry", "low"), bad, rule(43, "dry"), "x: [\n"]
+    before = analyst.get(SIGMA).json()
+    url = f"{SIGMA}?dry_run=true"
+    answer = analyst.post(url, json={"text": "---\n".join(parts), "origin": "dry"})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    kinds = ["unchanged", "changed", "added", "added", "duplicate", "added"]
+    assert [one["change"] for one in found["results"]] == kinds
+    assert [one["reason"] for one in found["results"]] == ["", "", "", "malformed", "", "not_yaml"]
+    height = known.count("\n") + 1
+    lines = [1, 1 + height, 1 + 2 * height, 1 + 3 * height, 4 + 3 * height, 4 + 4 * height + 1]
+    assert [one["line"] for one in found["results"]] == lines
+    assert found["counts"] == {
+        **{"added": 1, "changed": 1, "unchanged": 1, "duplicate": 1, "refused": 2}
+    }
+    assert analyst.get(SIGMA).json() == before
+    assert analyst.get(f"{SIGMA}/5c1f0a52-4a3e-4a56-9a33-000000000043").status_code == 404
+    switched = analyst.post(url, json={"text": known, "enabled": False}).json()["results"]
+    assert [one["change"] for one in switched] == ["changed"]
+    assert analyst.post(f"{SIGMA}?dry_run=perhaps", json={"text": known}).status_code == 400
+
+
+def test_a_dry_run_needs_the_right_of_the_import(server: Server) -> None:
+    token = hire(server, "dry-analyst", {1: Role.ADMINISTRATOR})
+    with server.client(**{"X-Auth-Token": token}) as client:
+        answer = client.post(f"{SIGMA}?dry_run=true", json={"text": rule(44, "dry")})
+        assert answer.status_code == 403

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.browser.conftest import Visiting, until
-from tests.support.served import Server, start_server
+from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
 from vedette.state.accounts import license as licenses
 
@@ -248,3 +248,60 @@ def test_a_license_is_applied_and_one_of_another_server_is_refused(
         page.fill("[name=license]", licenses.issue(private, token, 500, "2099-01-31"))
         page.click("button:text('Apply')")
         page.wait_for_selector("main :text('for 500 sensors, until 2099-01-31')")
+
+
+def test_an_import_of_rules_is_shown_before_it_is_done(visiting: Visiting, server: Server) -> None:
+    number = "5f3c2a10-0000-4000-8000-00000000ab01"
+    text = RULE.replace("5f3c2a10-0000-4000-8000-00000000abcd", number)
+    with visiting() as visit:
+        page = visit.open("/ui/sigma")
+        page.keyboard.press("n")
+        page.fill("#import textarea", f"{text}---\ntitle: <b>broken\nlevel: high\n")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#import [data-tried] li")
+        shown = page.inner_text("#import [data-tried]")
+        assert "1 new" in shown
+        assert "1 refused" in shown
+        assert "document#2:11 <b>broken" in shown
+        with server.analyst() as client:
+            assert client.get(f"/api/v1/sigma/{number}").status_code == 404
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(f"a[href='/ui/sigma/{number}']")
+
+
+def test_a_rule_says_what_it_asks_and_how_many_of_its_alerts_were_false(
+    visiting: Visiting, server: Server, shell: dict[str, Any]
+) -> None:
+    number, host = "5f3c2a10-0000-4000-8000-00000000ab02", "asked.example"
+    text = RULE.replace("5f3c2a10-0000-4000-8000-00000000abcd", number)
+    text = text.replace(
+        "  condition: shell", "  odd:\n    CallTrace|contains: <i>\n  condition: shell or odd"
+    )
+    with server.analyst() as client, server.sender() as sender:
+        assert client.post("/api/v1/sigma", json={"text": text, "enabled": True}).is_success
+        assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+        query = {"q": f'source_id:"{number}"'}
+
+        def alerts() -> list[dict[str, Any]]:
+            return list(client.get("/api/v2/alert", params=query).json()["results"])
+
+        assert wait_for(lambda: len(alerts()), 1, 60.0) == 1
+        change = {"status": "False Positive"}
+        assert client.post(f"/api/v1/alert/{alerts()[0]['unique_id']}", json=change).is_success
+    with visiting() as visit:
+        page = visit.open(f"/ui/sigma/{number}")
+        lines = page.inner_text("[data-condition]").splitlines()
+        assert lines[:3] == [
+            "any of",
+            '  Image endswith "\\powershell.exe"',
+            '  CallTrace contains "<i>"',
+        ]
+        fields = page.locator("[data-fields] li").all_inner_texts()
+        assert [one.split() for one in fields] == [
+            ["CallTrace", "judged", "as", "it", "comes", "in,", "not", "stored"],
+            ["Image"],
+        ]
+        assert "100 % of 1 closed alerts" in page.inner_text("main")
+        page = visit.open("/ui/sigma")
+        row = page.locator("tr", has=page.locator(f"a[href='/ui/sigma/{number}']"))
+        assert row.locator("[data-label='False positives']").inner_text() == "100 %"

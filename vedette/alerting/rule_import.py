@@ -4,6 +4,7 @@ One bad document costs only itself: it is kept and listed with the reason, so th
 for a rule that is in force.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +30,9 @@ log = structlog.get_logger(__name__)
 _COMPILED_TIMES: Final = 5
 """How often somebody may change a placeholder while rules are compiled with it."""
 
+_LINE: Final = re.compile(r"line (\d{1,9})\b", re.ASCII)
+"""In what the reader of YAML says of an error; the last one is where it is."""
+
 _PARSERS: Final = BoundedSemaphore(limits.SIGMA_PARSERS_MAX)
 
 
@@ -39,6 +43,9 @@ class Imported:
     rule: NewSigmaRule
     change: rules.Change | str
     """Or `duplicate`: an earlier document of the same import has its id, and counts."""
+    file: str = ""
+    line: int = 1
+    """Where the document begins, or its file ends to be YAML; from 1."""
 
 
 def import_rules(
@@ -52,24 +59,39 @@ def import_rules(
     """Adds or replaces the documents of some files, in one transaction. `enabled` None: new rules
     are on unless their level is low. Raises BadRequestError, ConflictError."""
     values = rule_placeholders.load(database)
-    documents = load_files(files, values.by_name)
-    first: dict[str, NewSigmaRule] = {}
-    for one in documents:
-        first.setdefault(one.id, one)
-    changes = dict(
-        zip(
-            first,
-            rules.put(
-                *(database, list(first.values()), by, now_us),
-                enabled=enabled,
-                placeholders=values.version,
-            ),
-            strict=True,
-        )
+    documents = _placed(files, values.by_name)
+    first = _first(documents)
+    changes = rules.put(
+        *(database, first, by, now_us), enabled=enabled, placeholders=values.version
     )
     compile_anew(database)
+    return _imported(documents, first, changes)
+
+
+def foresee_import(
+    database: Database, files: Iterable[RuleFile], *, enabled: bool | None = None
+) -> list[Imported]:
+    """What `import_rules` would do; nothing is kept. Raises as it does."""
+    documents = _placed(files, rule_placeholders.load(database).by_name)
+    first = _first(documents)
+    return _imported(documents, first, rules.foreseen(database, first, enabled=enabled))
+
+
+def _first(documents: Iterable["_Placed"]) -> list[NewSigmaRule]:
+    """The first document of each id."""
+    found: dict[str, NewSigmaRule] = {}
+    for one, _, _ in documents:
+        found.setdefault(one.id, one)
+    return list(found.values())
+
+
+def _imported(
+    documents: Iterable["_Placed"], first: Sequence[NewSigmaRule], changes: Sequence[rules.Change]
+) -> list[Imported]:
+    done = {one.id: (one, change) for one, change in zip(first, changes, strict=True)}
     return [
-        Imported(one, changes[one.id] if first[one.id] is one else "duplicate") for one in documents
+        Imported(one, done[one.id][1] if done[one.id][0] is one else "duplicate", file, line)
+        for one, file, line in documents
     ]
 
 
@@ -78,12 +100,47 @@ def load_files(
 ) -> list[NewSigmaRule]:
     """The documents of some files, in order, with the values of `placeholders`. Raises
     BadRequestError for too many, BusyError when others have rules parsed for long."""
-    found: list[NewSigmaRule] = []
+    return [one for one, _, _ in _placed(files, placeholders)]
+
+
+_Placed = tuple[NewSigmaRule, str, int]
+"""A document, its file and its line."""
+
+
+def _placed(files: Iterable[RuleFile], placeholders: Placeholders) -> list[_Placed]:
+    read: list[RuleFile] = []
+
+    def noted() -> Iterator[RuleFile]:
+        for file in _with(files, placeholders):
+            read.append(file)
+            yield file
+
+    found: list[_Placed] = []
     with _turn(), RuleLoader() as loader:
-        for documents in loader.load(_with(files, placeholders)):
-            found += documents
+        for documents in loader.load(noted()):
+            file = read.pop()
+            lines = lines_of(file.text, documents)
+            found += [(one, file.name, line) for one, line in zip(documents, lines, strict=True)]
             if len(found) > limits.SIGMA_RULES_MAX:
                 raise BadRequestError(f"more than {limits.SIGMA_RULES_MAX} documents at once")
+    return found
+
+
+def lines_of(text: str, documents: Sequence[NewSigmaRule]) -> list[int]:
+    """The line, from 1, on which each document of a text begins, or where it ends to be YAML."""
+    found: list[int] = []
+    at, line = 0, 1
+    for one in documents:
+        written = one.text.rstrip()
+        place = text.find(written, at) if written else -1
+        if place >= 0:
+            line += text.count("\n", at, place)
+            at = place
+        named = _LINE.findall(one.problem_message) if one.problem_reason == "not_yaml" else ()
+        found.append(int(named[-1]) if named else line)
+        if place >= 0:
+            line += written.count("\n")
+            at += len(written)
     return found
 
 

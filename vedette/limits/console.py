@@ -17,6 +17,15 @@ LANGUAGES_ASKED_MAX: Final = 10
 STATIC_FILE_S: Final = 365 * 24 * 3600
 """Seconds that browsers keep a file; its address changes with its content."""
 
+ALERT_OUTCOME_DAYS: Final = 30
+"""Days of alerts of which lists of rules, watchlists and feeds say how many were false."""
+
+ALERT_OUTCOME_S: Final = 3
+"""Seconds that such a list counts alerts; then it stands without them."""
+
+CONDITION_LINES_MAX: Final = 500
+"""Lines of the condition of a rule on its page; beyond them it says how many tests there are."""
+
 CONSOLE_USAGE_S: Final = 3.0
 """Seconds that the page of a program counts how it is run; then the page stands without it."""
 

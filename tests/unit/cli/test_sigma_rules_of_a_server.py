@@ -84,6 +84,16 @@ def test_files_directories_and_archives_are_imported(data: Path, tmp_path: Path)
     assert listed(data, "--level", "low")[0]["state"] == "pending"
 
 
+def test_a_dry_run_names_what_is_refused_and_keeps_nothing(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "some.yml"
+    file.write_text(rule(1) + "---\n" + rule(2, category="no_such"))
+    shown = run("import", file, "--dry-run", "--data", data)
+    assert shown.exit_code == 0, shown.output
+    assert f"some.yml:{rule(1).count(chr(10)) + 2}" in shown.output
+    assert "unsupported_logsource" in shown.output
+    assert listed(data) == []
+
+
 def test_rules_are_switched_and_deleted(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "one.yml"
     file.write_text(rule(1))

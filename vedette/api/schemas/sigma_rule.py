@@ -1,5 +1,6 @@
 """Sigma rules as the API shows and takes them (docs/detection.md)."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
@@ -16,6 +17,7 @@ from vedette.state.policy.rules import InForce, Wanted
 from vedette.state.policy.sigma_rule import EarlierText, NewSigmaRule, RuleState, SigmaRule
 
 _PLACE: Final = "document"
+_OUTCOMES: Final = ("added", "changed", "unchanged", "duplicate", "refused")
 
 
 def rule_body(one: SigmaRule, in_force: int, *, with_text: bool) -> dict[str, Any]:
@@ -54,7 +56,18 @@ def in_force_body(one: InForce) -> dict[str, Any]:
 
 def imported_body(number: int, one: Imported) -> dict[str, Any]:
     """What became of the `number`th document of a request, from 1."""
-    return {"change": one.change, **document_body(number, one.rule)}
+    return {"change": one.change, "line": one.line, **document_body(number, one.rule)}
+
+
+def foreseen_body(found: Sequence[Imported]) -> dict[str, Any]:
+    """What would become of the documents of a request. Refused are those that cannot be
+    evaluated, whatever they change."""
+    counts = Counter("refused" if one.rule.problem_reason else one.change for one in found)
+    return {
+        "dry_run": True,
+        "counts": {name: counts[name] for name in _OUTCOMES},
+        "results": [imported_body(number, one) for number, one in enumerate(found, 1)],
+    }
 
 
 def document_body(number: int, rule: NewSigmaRule) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, get_args
 
 import typer
 
-from vedette.alerting.rule_import import Imported, import_rules
+from vedette.alerting.rule_import import Imported, foresee_import, import_rules
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
 from vedette.cli.rules.placeholders import placeholder
@@ -48,6 +48,9 @@ def import_files(
             "low or informational, and others stay as they are.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Keep nothing: say what would become of each.")
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -56,7 +59,10 @@ def import_files(
     evaluated is kept and listed, with the reason."""
     files = [file for path in paths for file in rule_files(path)]
     with open_state(data, config) as database:
-        done = import_rules(database, files, _BY, SystemClock().now_us(), enabled=enabled)
+        if dry_run:
+            done = foresee_import(database, files, enabled=enabled)
+        else:
+            done = import_rules(database, files, _BY, SystemClock().now_us(), enabled=enabled)
     problems = [one for one in done if one.rule.problem_reason]
     if as_json:
         print_json({"changes": _changes(done), "problems": [_problem(one) for one in problems]})
@@ -65,6 +71,9 @@ def import_files(
     if problems:
         reasons = Counter(one.rule.problem_reason for one in problems)
         print_table(("cannot be evaluated because", "documents"), reasons.most_common())
+    if dry_run and problems:
+        rows = [(f"{one.file}:{one.line}", one.rule.problem_reason) for one in problems]
+        print_table(("place", "cannot be evaluated because"), rows)
 
 
 def list_rules(

@@ -10,12 +10,20 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
+from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.sigma_rule import wanted
 from vedette.api.services import Services, services
+from vedette.console.alert_outcomes import NONE, outcomes_of
 from vedette.console.render import render
+from vedette.console.rule_condition import condition_lines
 from vedette.console.text_changes import Line, differences
+from vedette.detect.rule_codec import decoded_rule
+from vedette.detect.views.stored import not_stored
+from vedette.model.scope import Scope
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import rule_versions, rules
 from vedette.state.policy.rules import Wanted
 from vedette.state.policy.sigma_rule import EarlierText, SigmaRule
@@ -23,6 +31,7 @@ from vedette.state.policy.sigma_rule import EarlierText, SigmaRule
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
+Within = Annotated[Scope, Depends(scope_of_request)]
 
 TACTICS: Final = (
     *("reconnaissance", "resource-development", "initial-access", "execution", "persistence"),
@@ -38,15 +47,18 @@ _TECHNIQUE: Final = re.compile(r"attack\.(t\d{4}(?:\.\d{3})?)", re.ASCII | re.IG
 
 
 @router.get("/ui/sigma", summary="Sigma rules")
-async def listed(request: Request, here: Here) -> Response:
+async def listed(request: Request, here: Here, scope: Within) -> Response:
     params = request.query_params
     start = whole_number(params, "start", 0)
     asked = wanted(params)
 
-    def work() -> dict[str, Any]:
+    def work(engine: BoundedEngine) -> dict[str, Any]:
         page = rules.page(here.database, asked, start, limits.PAGE_ROWS)
         in_force = rules.in_force(here.database)
         return {
+            "outcomes": outcomes_of(
+                engine, here, scope, "rule", [one.rule.id for one in page.rules]
+            ),
             "page": page,
             "rows": [(one, one.state(in_force.generation)) for one in page.rules],
             "reasons": rules.reasons(here.database),
@@ -54,7 +66,7 @@ async def listed(request: Request, here: Here) -> Response:
 
     return render(
         request, "screens/sigma.html", asked=asked, start=start, states=STATES,
-        page_rows=limits.PAGE_ROWS, **await to_thread.run_sync(work),
+        page_rows=limits.PAGE_ROWS, **await run_search(request, here, work),
     )  # fmt: skip
 
 
@@ -71,10 +83,39 @@ async def coverage(request: Request, here: Here) -> Response:
 
 
 @router.get("/ui/sigma/{rule_id}", summary="A Sigma rule")
-async def one(rule_id: str, request: Request, here: Here) -> Response:
-    found = await to_thread.run_sync(rules.get, here.database, rule_id)
-    state = found.state(rules.in_force(here.database).generation)
-    return render(request, "screens/sigma_rule.html", kept=found, state=state)
+async def one(rule_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """With what it asks as the server reads it, and which fields that needs."""
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        found = rules.get(here.database, rule_id)
+        outcomes = outcomes_of(engine, here, scope, "rule", [found.rule.id])
+        return {
+            "kept": found,
+            "state": found.state(rules.in_force(here.database).generation),
+            "outcome": None if outcomes is None else outcomes.get(found.rule.id, NONE),
+            **_asked(found),
+        }
+
+    found = await run_lookup(request, here, work)
+    return render(
+        request, "screens/sigma_rule.html", outcome_days=limits.ALERT_OUTCOME_DAYS, **found
+    )
+
+
+def _asked(kept: SigmaRule) -> dict[str, Any]:
+    """The lines of a rule's condition, how many are left out, and its fields with whether the store
+    keeps them; none for what is no rule or cannot be evaluated."""
+    if kept.rule.kind != "rule" or not kept.rule.compiled:
+        return {"condition": [], "left_out": 0, "fields": [], "sources": ()}
+    rule = decoded_rule(kept.rule.compiled.encode())
+    lines = list(condition_lines(rule.condition))
+    lost = not_stored(rule.sources, rule.fields)
+    return {
+        "condition": lines[: limits.CONDITION_LINES_MAX],
+        "left_out": max(len(lines) - limits.CONDITION_LINES_MAX, 0),
+        "fields": [(name, name not in lost) for name in sorted(rule.fields)],
+        "sources": rule.sources,
+    }
 
 
 @router.get("/ui/sigma/{rule_id}/versions", summary="What a Sigma rule said")

@@ -137,13 +137,17 @@ async function tried(form) {
     place.textContent = "";
     throw error;
   });
+  form.dataset.ready = "true";
+  form.querySelector("[data-submit-word]").textContent = _("Add");
+  const words = JSON.parse(form.dataset.words ?? "{}");
+  if (found.results) return place.replaceChildren(
+    make("b", {}, Object.entries(words).filter(([name]) => found.counts[name]).map(([name, word]) => `${number(found.counts[name])} ${word}`).join(", ")),
+    make("ul", { class: "plain" }, ...found.results.map((one) => make("li", {}, make("b", {}, words[one.reason ? "refused" : one.change]), " ", untrusted(`${one.place}:${one.line} ${one.title} ${one.message}`)))));
   const counts = Object.entries(found.indicators).map(([type, count]) => `${number(count)} ${type}`).join(", ");
   place.replaceChildren(
     make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Without a name"))), _` ${found.format}: ${many(found.reports, _("report"), _("reports"))}, ${counts || _("no indicator")}${found.complete ? "" : _(", and more than there was time for")}`),
     found.error_count ? make("p", { class: "warn-text" }, _`${many(found.error_count, _("part"), _("parts"))} cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
     make("ul", { class: "plain" }, ...found.titles.map((one) => make("li", {}, untrusted(one)))));
-  form.dataset.ready = "true";
-  form.querySelector("[data-submit-word]").textContent = _("Add");
 }
 
 document.addEventListener("input", ({ target: { form } }) => form?.dataset.try && delete form.dataset.ready);

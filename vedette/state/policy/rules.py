@@ -177,6 +177,22 @@ def put(
         return changes
 
 
+def foreseen(
+    database: Database, new: Sequence[NewSigmaRule], *, enabled: bool | None = None
+) -> list[Change]:
+    """What `put` would do with each document; nothing is changed. Raises as it does."""
+    known: dict[str, RowMapping] = {}
+    with database.reading() as connection:
+        for some in _pieces([one.id for one in new]):
+            query = select(SIGMA_RULE).where(_ALIVE, _ROW.id.in_(some))
+            known |= {row["id"]: row for row in connection.execute(query).mappings()}
+        count = connection.scalar(select(func.count()).select_from(SIGMA_RULE).where(_ALIVE)) or 0
+    changes = [_change_of(known.get(one.id), one, enabled) for one in new]
+    if count + changes.count("added") > limits.SIGMA_RULES_MAX:
+        raise ConflictError(f"more than {limits.SIGMA_RULES_MAX} Sigma rules")
+    return changes
+
+
 def recompiled(database: Database, new: Sequence[NewSigmaRule], placeholders: int) -> bool:
     """Replaces what texts were compiled to, after an upgrade of the server or a change of
     placeholders. False if these have changed again."""
@@ -318,11 +334,12 @@ def _put(
         "modified_by": by,
         "generation": risen,
     }
-    if known is not None and not known["deleted_us"]:
-        is_same = known["text"] == one.text and known["compiled"] == one.compiled
+    change = _change_of(known, one, enabled)
+    if change == "unchanged":
+        return change
+    if known is not None and change == "changed":
+        is_same = _is_same(known, one)
         is_on = known["enabled"] if enabled is None else enabled
-        if is_same and is_on == known["enabled"]:
-            return "unchanged"
         values |= {"enabled": is_on, "revision": known["revision"] + (not is_same)}
         if not is_same:
             values |= {"text_us": now_us, "text_by": by}
@@ -340,6 +357,18 @@ def _put(
         rule_versions.keep(connection, known, one.text)
         connection.execute(update(SIGMA_RULE).where(_ROW.id == one.id).values(**values))
     return "added"
+
+
+def _change_of(known: RowMapping | None, one: NewSigmaRule, enabled: bool | None) -> Change:
+    """What a document does to the row that has its id."""
+    if known is None or known["deleted_us"]:
+        return "added"
+    is_switched = enabled is not None and enabled != known["enabled"]
+    return "unchanged" if _is_same(known, one) and not is_switched else "changed"
+
+
+def _is_same(known: RowMapping, one: NewSigmaRule) -> bool:
+    return bool(known["text"] == one.text and known["compiled"] == one.compiled)
 
 
 def _change(

@@ -9,15 +9,16 @@ from starlette.responses import Response
 
 from vedette import limits
 from vedette.alerting.rule_backtest import backtest_rules
-from vedette.alerting.rule_import import import_rules, load_files, trial_rules
+from vedette.alerting.rule_import import foresee_import, import_rules, load_files, trial_rules
 from vedette.alerting.rule_trial import RuleTrial
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.run import run_search
-from vedette.api.schemas.parameters import described, whole_number
+from vedette.api.schemas.parameters import described, flag, whole_number
 from vedette.api.schemas.sigma_rule import (
     document_body,
+    foreseen_body,
     hit_body,
     ids,
     imported_body,
@@ -84,12 +85,20 @@ def listed(request: Request, here: Here, scope: Within) -> Response:
     )
 
 
-@router.post(_BASE, summary="Add Sigma rules")
-def create(here: Here, caller: Caller, body: Body) -> Response:
+@router.post(
+    _BASE,
+    summary="Add Sigma rules",
+    openapi_extra=described(("dry_run", "true: keep nothing, say what would become of each")),
+)
+def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
     """Takes `text`, YAML of one document or several; a document with a known id replaces that one.
     New rules are on unless their level is low or informational; `enabled` decides for all. The
-    answer says of each document what became of it, and why it cannot be evaluated."""
+    answer says of each document what became of it, and why it cannot be evaluated. With `dry_run`
+    nothing is kept: the answer says what would become of each, with its line, and `counts` those
+    that would be added, changed, unchanged or refused."""
     file, enabled = rule_file(body), optional_flag(body, "enabled")
+    if flag(request.query_params, "dry_run"):
+        return json_answer(foreseen_body(foresee_import(here.database, [file], enabled=enabled)))
     now_us = here.clock.now_us()
     done = import_rules(here.database, [file], caller.name, now_us, enabled=enabled)
     here.rules.reload()

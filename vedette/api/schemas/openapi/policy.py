@@ -93,6 +93,7 @@ _RULE: Final[dict[str, Schema]] = {
     **alike(("stopped", "last_hit"), nullable(TIME)),
 }
 _DOCUMENT: Final = alike(("place", "id", "kind", "title", "level", "reason", "message"), TEXT)
+_IMPORTED: Final = _DOCUMENT | {"change": TEXT, "line": INTEGER}
 _RULE_HIT: Final = record(
     {
         **alike(("rule_id", "title", "hostname", "process_id"), TEXT),
@@ -131,7 +132,15 @@ POLICY: Final[dict[str, Schema]] = {
             "reasons": mapping(INTEGER),
         }
     ),
-    "ImportedRules": record({"results": listing(record(_DOCUMENT | {"change": TEXT}))}),
+    "ImportedRules": {"oneOf": [reference("TakenRules"), reference("ForeseenRules")]},
+    "TakenRules": record({"results": listing(record(_IMPORTED))}),
+    "ForeseenRules": record(
+        {
+            "dry_run": {"const": True},
+            "counts": mapping(INTEGER),
+            "results": listing(record(_IMPORTED)),
+        }
+    ),
     "RuleTrial": {"oneOf": [reference("EventTrial"), reference("PastTrial")]},
     "EventTrial": record(
         {
