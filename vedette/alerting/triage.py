@@ -154,7 +154,7 @@ def undo_change(
             restored += change_alerts(engine, where, scope, change)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, restored)
-            undo.forget(transaction, known.change_id, by.time_us)
+            undo.forget(transaction, known.change_id)
     return restored
 
 

@@ -83,9 +83,9 @@ def load(connection: Transaction, action_id: str, user_id: int, now_us: int) -> 
     return UndoRecord(kept.change_id, body.entry, body.states)
 
 
-def forget(connection: Transaction, change_id: int, now_us: int) -> None:
-    """Removes a change that was taken back, and all whose time has passed."""
-    alert_undo.remove(connection, change_id, now_us)
+def forget(connection: Transaction, change_id: int) -> None:
+    """Removes a change that was taken back."""
+    alert_undo.remove(connection, change_id)
 
 
 def still_as_changed(known: UndoRecord) -> Condition:

@@ -62,7 +62,6 @@ class Snapshots:
 
         Raises ConflictError above `SNAPSHOTS_MAX`, and for engines that are not embedded.
         """
-        self.remove_stale()
         if len(self._known()) >= SNAPSHOTS_MAX:
             raise ConflictError(f"there are {SNAPSHOTS_MAX} snapshots already: remove one")
         made = Snapshot(secrets.token_hex(8), self._folder)
@@ -89,7 +88,8 @@ class Snapshots:
         shutil.rmtree(path, ignore_errors=True)
 
     def remove_stale(self) -> None:
-        """Removes snapshots that were forgotten, and what interrupted ones left."""
+        """Removes snapshots that were forgotten, and what interrupted ones left. By age: a
+        job does, which asks the clock guard."""
         before = time.time() - SNAPSHOT_KEPT_S
         for path in self._folder.glob("*"):
             if path.stat().st_mtime < before:

@@ -27,11 +27,15 @@ from vedette.limits import (
 from vedette.notify.audit_head import send_audit_head
 from vedette.respond.first_sightings import order_first_sightings
 from vedette.settings import Settings
+from vedette.state.accounts import kept_views
 from vedette.state.devices import update_jobs
+from vedette.state.files import binary_orders
 from vedette.state.jobs import forwarded_hits
 from vedette.state.jobs.streams import remove_dead
+from vedette.state.policy import alert_undo
 from vedette.state.policy.bans import end_expired as end_expired_bans
 from vedette.state.policy.rules import forget_removed
+from vedette.state.sensors import live_queries
 from vedette.state.sensors.isolation import end_expired as end_expired_isolations
 from vedette.state.servers import request_counts
 from vedette.store.engine.client import Engine
@@ -184,6 +188,22 @@ def _rate_of(here: "Services", key: str) -> int:
     return here.settings.requests_per_minute
 
 
+def delete_old_requests(here: "Services") -> None:
+    """What people asked for or may take back, once its time is over."""
+    now_us = here.clock.now_us()
+    for delete_old in OLD_REQUESTS:
+        with here.database.writing() as connection:
+            delete_old(connection, now_us)
+
+
+OLD_REQUESTS: Final = (
+    live_queries.delete_old,
+    binary_orders.delete_old,
+    kept_views.delete_old_permalinks,
+    alert_undo.delete_old,
+)
+
+
 def audit_head_to_syslog(here: "Services") -> None:
     """Where the settings name a syslog server."""
     if here.settings.syslog_host:
@@ -270,6 +290,10 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         "update job ends", 30, True, "end sensor-update jobs whose time is over",
         by_the_clock(lambda here: update_jobs.expire(here.database, here.clock.now_us())),
+    ),
+    BackgroundJob(
+        "old requests", 600, True, "delete old live queries, orders of files, links and undo",
+        by_the_clock(delete_old_requests),
     ),
     BackgroundJob(
         "signing keys", 3600, True, "make the next key that access tokens are signed with",

@@ -438,6 +438,9 @@ def test_a_query_expires_and_is_forgotten(database: Database) -> None:
     assert target.state == "expired"
     after_us = NOW_US + limits.LIVE_QUERY_KEPT_US + 1
     live_queries.place(database, "SELECT 2", [asked], "eve", after_us)
+    assert live_queries.get(database, EVERYTHING, query_id, after_us).sql == "SELECT 1"
+    with database.writing() as connection:
+        live_queries.delete_old(connection, after_us)
     with pytest.raises(NotFoundError):
         live_queries.get(database, EVERYTHING, query_id, after_us)
 

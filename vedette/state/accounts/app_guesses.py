@@ -52,6 +52,7 @@ class AppGuesses:
         raise UnauthorizedError("the id or the secret is wrong")
 
     def _count(self, connection: Connection, limits_of: dict[str, int], now_us: int) -> None:
+        # Counters of guesses: not worth to ask the clock guard for, as in `sign_in.py`.
         old = SIGN_IN_ATTEMPT.c.first_us < now_us - SIGN_IN_WINDOW_S * _SECOND
         connection.execute(
             delete(SIGN_IN_ATTEMPT).where(old, SIGN_IN_ATTEMPT.c.name.in_(limits_of))

@@ -88,11 +88,15 @@ def remove_search(connection: Connection, user_id: int, search_id: int) -> None:
         raise NotFoundError(f"you have no search {search_id}")
 
 
+def delete_old_permalinks(connection: Connection, now_us: int) -> None:
+    """Deletes the links whose time is over. A job does, which asks the clock guard."""
+    connection.execute(delete(PERMALINK).where(PERMALINK.c.expires_us < now_us))
+
+
 def add_permalink(
     connection: Connection, user_id: int, view: str, params: str, now_us: int, ttl_us: int
 ) -> Permalink:
     """The oldest of a user go when there are too many."""
-    connection.execute(delete(PERMALINK).where(PERMALINK.c.expires_us < now_us))
     own = (
         select(PERMALINK.c.id)
         .where(PERMALINK.c.user_id == user_id)

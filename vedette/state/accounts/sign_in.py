@@ -216,5 +216,7 @@ def _count(connection: Connection, key: str, most: int, now_us: int) -> None:
 
 
 def _delete_old(connection: Connection, now_us: int) -> None:
+    """Whatever the clock guard says: these are counters of guesses, which bound nothing any more,
+    and whoever could set the clock ahead needs no guesses."""
     before = now_us - limits.SIGN_IN_WINDOW_S * _SECOND_US
     connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.first_us < before))

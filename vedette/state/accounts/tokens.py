@@ -173,6 +173,7 @@ def begin_session_within(
     for token_id in connection.scalars(live).all():
         connection.execute(update(TOKEN).where(TOKEN.c.id == token_id).values(revoked_us=now_us))
     passing = TOKEN.c.kind.in_(("session", "link"))
+    # Without the clock guard: what is lost by a clock that is ahead is a sign-in, and it was over.
     ended = TOKEN.c.expires_us < now_us - SESSION_KEPT_US
     connection.execute(delete(TOKEN).where(passing, ended))
     return issued

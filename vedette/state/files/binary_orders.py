@@ -137,9 +137,6 @@ def place(
     """Orders a file of sensors; one that is asked for it already is not asked again. Raises
     ConflictError when a group has too many open orders."""
     with database.writing() as connection:
-        connection.execute(
-            delete(BINARY_ORDER).where(_O.created_us < now_us - BINARY_ORDER_KEPT_US)
-        )
         known = set(connection.scalars(select(_O.sensor_id).where(_is(file), _is_open(now_us))))
         rows = [
             {
@@ -158,6 +155,11 @@ def place(
         if rows:
             _check_room(connection, [row["sensor_id"] for row in rows], now_us)
             connection.execute(insert(BINARY_ORDER), rows)
+
+
+def delete_old(connection: Connection, now_us: int) -> None:
+    """Deletes the orders of long ago, answered or not. A job does, which asks the clock guard."""
+    connection.execute(delete(BINARY_ORDER).where(_O.created_us < now_us - BINARY_ORDER_KEPT_US))
 
 
 def _check_room(connection: Connection, sensor_ids: Collection[object], now_us: int) -> None:

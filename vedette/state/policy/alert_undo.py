@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, delete, insert, or_, select
+from sqlalchemy import Connection, delete, insert, select
 
 from vedette.state.db.schema_alerts import ALERT_UNDO
 
@@ -21,8 +21,7 @@ class Kept:
 
 
 def keep(connection: Connection, kept: Kept) -> None:
-    """Keeps it, and drops those whose time has passed."""
-    connection.execute(delete(ALERT_UNDO).where(ALERT_UNDO.c.expires_us < kept.made_us))
+    """Keeps it."""
     connection.execute(insert(ALERT_UNDO).values(asdict(kept)))
 
 
@@ -33,7 +32,11 @@ def get(connection: Connection, change_id: int) -> Kept | None:
     return None if row is None else Kept(**row)
 
 
-def remove(connection: Connection, change_id: int, now_us: int) -> None:
-    """Removes one change, and all whose time has passed."""
-    which = or_(ALERT_UNDO.c.change_id == change_id, ALERT_UNDO.c.expires_us < now_us)
-    connection.execute(delete(ALERT_UNDO).where(which))
+def remove(connection: Connection, change_id: int) -> None:
+    """Removes one change."""
+    connection.execute(delete(ALERT_UNDO).where(ALERT_UNDO.c.change_id == change_id))
+
+
+def delete_old(connection: Connection, now_us: int) -> None:
+    """Deletes the changes whose time has passed. A job does, which asks the clock guard."""
+    connection.execute(delete(ALERT_UNDO).where(ALERT_UNDO.c.expires_us < now_us))

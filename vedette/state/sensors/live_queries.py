@@ -59,7 +59,6 @@ def place(database: Database, sql: str, sensor_ids: list[int], username: str, no
         unable = set(sensor_ids) - set(connection.scalars(able))
         if unable:
             raise ConflictError(f"sensor_ids: sensor {min(unable)} has no osquery to ask")
-        _delete_expired(connection, now_us)
         query_id = connection.execute(insert(LIVE_QUERY).values(row).returning(LIVE_QUERY.c.id))
         number: int = query_id.scalar_one()
         targets = [{"query_id": number, "sensor_id": one} for one in sorted(set(sensor_ids))]
@@ -152,6 +151,8 @@ def _is_open(sensor_id: int) -> Any:
     return (LIVE_QUERY_TARGET.c.sensor_id == sensor_id) & (LIVE_QUERY_TARGET.c.answered_us == 0)
 
 
-def _delete_expired(connection: Connection, now_us: int) -> None:
+def delete_old(connection: Connection, now_us: int) -> None:
+    """Deletes the queries of long ago with their answers. A job does, which asks the clock
+    guard."""
     before_us = now_us - limits.LIVE_QUERY_KEPT_US
     connection.execute(delete(LIVE_QUERY).where(LIVE_QUERY.c.created_us < before_us))
