@@ -10,7 +10,7 @@ from vedette.ingest.context.process_index import Processes
 from vedette.ingest.context.process_state import ProcessState, interned
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.hashes import hashes_of
-from vedette.ingest.paths import split_device
+from vedette.ingest.paths import file_name, split_device
 from vedette.ingest.record import Record
 from vedette.limits import (
     CLOCK_OFFSET_HOURS_MAX,
@@ -200,6 +200,30 @@ class HostContext(Processes):
             return ""
         self._drives[device] = min(votes, key=lambda drive: (-votes[drive], drive))
         return self._drives[device]
+
+    def of_image(self, pid: int, time_us: int, path: str) -> ProcessState:
+        """`alive`, for a record that names the image as well: a process with another one is not
+        meant. It had the pid before, and the start of the one that has it now is still to come."""
+        known = self.alive(pid, time_us, path)
+        return known if self._may_be_image(known, path) else self.mention(pid, path)
+
+    def parent_id_of(self, known: ProcessState) -> str:
+        """Id of the parent by the creation records; "" when unknown."""
+        if known.parent_id or not known.parent_pid:
+            return known.parent_id
+        return self.of_image(known.parent_pid, known.start_us, known.parent_path).id
+
+    def _may_be_image(self, known: ProcessState, path: str) -> bool:
+        """Short names (`PROGRA~1`) can be any; a device whose drive is not known can be a volume
+        that is mounted in a folder, so that only the name of the file is compared. Texts without
+        a folder are no paths: Sysmon sometimes writes garbage. A process of Unix changes its
+        image."""
+        if "\\" not in path or "\\" not in known.path or "~" in path + known.path:
+            return True
+        paths = self.drive_path(path).lower(), self.drive_path(known.path).lower()
+        if all(one[1:3] == ":\\" for one in paths):
+            return paths[0] == paths[1]
+        return file_name(paths[0]) == file_name(paths[1])
 
     # --- clock and logons --------------------------------------------------------------
 

@@ -205,12 +205,6 @@ class Processes:
             ends.sort()
             del ends[:-ENDS_PER_PID_MAX]
 
-    def parent_id_of(self, known: ProcessState) -> str:
-        """Id of the parent by the creation records; "" when unknown."""
-        if known.parent_id or not known.parent_pid:
-            return known.parent_id
-        return self.alive(known.parent_pid, known.start_us, known.parent_path).id
-
     def learn_file_name(self, known: ProcessState) -> None:
         """Indexes a process by the name of its image."""
         name = file_name(known.path).lower()

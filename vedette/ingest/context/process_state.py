@@ -76,7 +76,7 @@ class ProcessState:
         self.sha256 = ""
         self.parent_id = ""
         self.parent_pid = 0
-        """For when only the parent's pid is known; see `Processes.parent_id_of`."""
+        """For when only the parent's pid is known; see `HostContext.parent_id_of`."""
         self.parent_path = ""
         self.logon_type = 0
         self.created = False

@@ -82,7 +82,7 @@ def _record(document: _Document) -> Record | None:
     data = log.event_data
     event_id = int(log.event_id)
     channel = canonical(log.channel, log.provider_name)
-    if _is_moved(channel, event_id, data):
+    if not data or _is_moved(channel, event_id, data):
         return None
     envelope_us = time_us(document.timestamp)
     host = lower_host(log.computer_name)
@@ -137,7 +137,7 @@ def _version_6(obj: dict[str, Any]) -> Record:
         record_id=obj.get("record_number"),
         provider=obj.get("source_name"),
         pid=obj.get("process_id"),
-        data=_event_data(obj),
+        data=_event_data(obj, obj),
         level=_level(obj.get("level")),
         keywords=obj.get("keywords"),
     )
@@ -146,7 +146,7 @@ def _version_6(obj: dict[str, Any]) -> Record:
 def _newer(obj: dict[str, Any], log: dict[str, Any]) -> Record:
     process = log.get("process")
     event_id = log.get("event_id") or _member(obj, ("event", "code"))
-    data = _event_data(log)
+    data = _event_data(log, obj)
     channel = canonical(text(log.get("channel")), text(log.get("provider_name")))
     if _is_moved(channel, integer(event_id), data):
         of_ecs = _sysmon_of_ecs if channel == SYSMON else _security_of_ecs
@@ -174,10 +174,11 @@ def _level(value: Any) -> int:
     return _LEVELS.get(text(value).lower(), 0)
 
 
-def _event_data(log: dict[str, Any]) -> dict[str, Any]:
+def _event_data(log: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    """Of a record that has none, its message, which version 7 and later have beside `winlog`."""
     data = flat_data(log.get("user_data")) | flat_data(log.get("event_data"))
     data.pop("xml_name", None)
-    message = log.get("message")
+    message = log.get("message") or document.get("message")
     if not data and isinstance(message, str):
         data["Message"] = message
     return data

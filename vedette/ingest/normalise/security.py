@@ -6,6 +6,7 @@ stored once (docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
@@ -140,7 +141,7 @@ def _start(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 def _parent(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     pid = _pid(data, "ProcessId")
-    return ctx.alive(pid, time_us, known_text(data.get("ParentProcessName"))) if pid else None
+    return ctx.of_image(pid, time_us, known_text(data.get("ParentProcessName"))) if pid else None
 
 
 def _child_start(
@@ -194,7 +195,7 @@ def _end(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 def _by_pid(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
     pid = _pid(data, "ProcessId")
-    return ctx.alive(pid, time_us, known_text(data.get("ProcessName"))) if pid else None
+    return ctx.of_image(pid, time_us, known_text(data.get("ProcessName"))) if pid else None
 
 
 # --- 4656, 4657, 4663: objects ------------------------------------------------------------
@@ -292,45 +293,63 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 
 # --- 5156: connections --------------------------------------------------------------------
 
-_OUTBOUND = "%%14593"
+_OUTBOUND = frozenset({"%%14593", "Outbound", "Ausgehend"})
+_TOLD = (
+    *("ProcessID", "Application", "Direction", "SourceAddress", "SourcePort"),
+    *("DestAddress", "DestPort", "Protocol"),
+)
+"""Members of a 5156 in the order of its message, which is the same in every language."""
 
 
 def _connected_pid(data: Data) -> int:
     """Process id of a 5156. NXLog of 2019 overwrites it with the logger's pid, so it is then read
-    from the message, where it is the first value in every language."""
+    from the message."""
     pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
-    message = data.get("Message")
-    if pid or not isinstance(message, str):
+    if pid:
         return pid
-    lines = message[:EVENT_MESSAGE_CHARS_MAX].split("\n")
-    first = next((line.strip() for line in lines if line[:1] in {"\t", " "}), "")
-    value = first.rpartition(":")[2].strip()
+    value = next(iter(_values_of(data.get("Message"))), "")
     return number(value) if value.isdecimal() and value.isascii() else 0
 
 
+def _values_of(message: Any) -> list[str]:
+    """What stands behind the names in the message of an event: its indented lines."""
+    if not isinstance(message, str):
+        return []
+    lines = message[:EVENT_MESSAGE_CHARS_MAX].split("\n")
+    told = (line for line in lines if line[:1] in {"\t", " "} and ":" in line)
+    return [line.partition(":")[2].strip() for line in islice(told, len(_TOLD))]
+
+
+def _connection(data: Data) -> Data:
+    """The members of a 5156: of its message where it has nothing else."""
+    if data.get("SourceAddress") or "Message" not in data:
+        return data
+    return data | dict(zip(_TOLD, _values_of(data["Message"]), strict=False))
+
+
 def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:
-    data = record.data
+    data = _connection(record.data)
     pid = _connected_pid(data)
     application = known_text(data.get("Application"))
     if pid:
         ctx.mention(pid, application)
     ctx.learn_device_path(application)
-    if data.get("Direction") == _OUTBOUND:
+    if str(data.get("Direction")) in _OUTBOUND:
         ctx.learn_local(pack_address(free_text(data.get("SourceAddress"))))
 
 
 def _connected(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    data = record.data
+    data = _connection(record.data)
     pid = _connected_pid(data)
     if not pid:
         return []
     application = known_text(data.get("Application"))
-    known = ctx.alive(pid, time_us, application)
+    known = ctx.of_image(pid, time_us, application)
     event = netconn(
         ctx,
         known.id,
         time_us,
-        data.get("Direction") == _OUTBOUND,
+        str(data.get("Direction")) in _OUTBOUND,
         number(data.get("Protocol"), 256),
         (pack_address(free_text(data.get("SourceAddress"))), _port(data, "SourcePort")),
         (pack_address(free_text(data.get("DestAddress"))), _port(data, "DestPort")),

@@ -90,10 +90,15 @@ def parsed(text: str) -> Network:
         raise BadRequestError(
             f"ipaddr: {text[:60]!r} is no address and no block such as 192.0.2.0/24"
         ) from None
-    mapped = getattr(network.network_address, "ipv4_mapped", None)
-    if mapped is not None and network.prefixlen >= 96:
-        return ip_network(f"{mapped}/{network.prefixlen - 96}")
-    return network
+    mapped = getattr(ip_address(text.strip().partition("/")[0]), "ipv4_mapped", None)
+    if mapped is None:
+        return network
+    if network.prefixlen < 96:
+        raise BadRequestError(
+            f"ipaddr: {text[:60]!r} is more than IPv4: write the block of IPv4 that you mean, such "
+            f"as {mapped}/24, or 0.0.0.0/0 for all of it"
+        )
+    return ip_network(f"{mapped}/{network.prefixlen - 96}")
 
 
 class ApprovedAddresses:

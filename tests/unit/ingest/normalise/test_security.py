@@ -76,7 +76,8 @@ def test_a_start_without_sysmon_has_an_id_of_pid_and_start() -> None:
 
 
 def test_a_start_is_a_child_of_the_process_that_has_the_parents_pid() -> None:
-    parent = sysmon(11, ProcessGuid=PARENT_GUID, ProcessId="30")
+    explorer = "C:\\Windows\\explorer.exe"
+    parent = sysmon(11, ProcessGuid=PARENT_GUID, ProcessId="30", Image=explorer)
     child = only(Childproc, security(4688, **_START), parent)
     assert (child.process_id, child.child_id, child.command_line) == (
         PARENT_ID,
@@ -339,3 +340,121 @@ def test_a_connection_whose_pid_stands_only_in_the_message_is_kept(
     assert [one.remote_port for one in reported] == ([443] if pid else [])
     pids = {str(one.values.get("process_pid")) for one in made if isinstance(one, Facts)}
     assert pids == ({pid} if pid else set())
+
+
+_CMD = "\\device\\harddiskvolume2\\windows\\system32\\cmd.exe"
+_TOOL = "\\device\\harddiskvolume2\\app\\tool.exe"
+
+
+def _connected_by(path: str, **members: Any) -> Record:
+    return security(
+        5156, ProcessID="40", Application=path, Direction="%%14593", Protocol="6", **members
+    )
+
+
+def _later(record: Record) -> Record:
+    record.time_us += 3_600_000_000
+    return record
+
+
+_BY_ANOTHER = [
+    (Netconn, _connected_by(_TOOL)),
+    (
+        Filemod,
+        security(
+            4663, ProcessId="0x28", ProcessName="C:\\app\\tool.exe", ObjectType="File",
+            ObjectName="C:\\a", AccessMask="0x2",
+        ),
+    ),
+    (
+        Regmod,
+        security(
+            4657, ProcessId="0x28", ProcessName="C:\\app\\tool.exe", ObjectName="\\REGISTRY\\A",
+            ObjectValueName="B", OperationType="%%1904",
+        ),
+    ),
+    (
+        Childproc,
+        security(
+            4688, **_START | {"NewProcessId": "0x99", "ProcessId": "0x28",
+            "ParentProcessName": "C:\\app\\tool.exe"},
+        ),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "record"), _BY_ANOTHER)
+def test_a_record_that_names_another_image_is_not_of_the_process_that_had_the_pid(
+    kind: type[Any], record: Record
+) -> None:
+    """The start of the process that has the pid now comes in a later post."""
+    ctx = HostContext(SENSOR_ID)
+    outcomes(security(4688, **_START), ctx=ctx)
+    made = outcomes(_later(record), ctx=ctx)
+    (event,) = [one for one in made if type(one) is kind]
+    assert event.process_id != _STARTED_ID
+    told = [
+        one.values
+        for one in made
+        if getattr(one, "process_id", "") == event.process_id and isinstance(one, Facts)
+    ]
+    assert ("tool.exe", 40) in [(one.get("process_name"), one.get("process_pid")) for one in told]
+
+
+@pytest.mark.parametrize("path", [_CMD, IMAGE, IMAGE.upper(), "", "-", "C:\\WINDOW~1\\cmd.exe"])
+def test_a_record_that_names_the_image_by_another_name_is_of_its_process(path: str) -> None:
+    ctx = HostContext(SENSOR_ID)
+    outcomes(security(4688, **_START), ctx=ctx)
+    assert only(Netconn, _connected_by(path), ctx=ctx).process_id == _STARTED_ID
+
+
+def test_a_file_of_the_same_name_elsewhere_is_another_image_once_its_drive_is_known() -> None:
+    ctx = HostContext(SENSOR_ID)
+    outcomes(security(4688, **_START), _connected_by(_CMD), ctx=ctx)
+    other_place = "\\device\\harddiskvolume2\\users\\public\\cmd.exe"
+    assert only(Netconn, _later(_connected_by(other_place)), ctx=ctx).process_id != _STARTED_ID
+
+
+def test_a_volume_mounted_in_a_folder_is_not_another_image() -> None:
+    ctx = HostContext(SENSOR_ID)
+    outcomes(security(4688, **_START), _connected_by(_CMD), ctx=ctx)
+    mounted = "\\device\\harddiskvolume9\\cmd.exe"
+    assert only(Netconn, _connected_by(mounted), ctx=ctx).process_id == _STARTED_ID
+
+
+_WHOLE_MESSAGE = (
+    "The Windows Filtering Platform has permitted a connection.\r\n\r\n"
+    "Application Information:\r\n\tProcess ID:\t\t3428\r\n"
+    "\tApplication Name:\t\\device\\harddiskvolume2\\app\\tool.exe\r\n\r\n"
+    "Network Information:\r\n\tDirection:\t\tOutbound\r\n"
+    "\tSource Address:\t\t2001:db8::5\r\n\tSource Port:\t\t51234\r\n"
+    "\tDestination Address:\t2001:db8::106\r\n\tDestination Port:\t\t443\r\n"
+    "\tProtocol:\t\t6\r\n\r\nFilter Information:\r\n\tFilter Run-Time ID:\t71\r\n"
+)
+
+
+@pytest.mark.parametrize("data", [{}, None])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_connection_that_winlogbeat_tells_in_its_message_alone_is_whole(
+    data: dict[str, str] | None, inside: bool
+) -> None:
+    log: dict[str, Any] = {
+        "channel": "Security", "computer_name": "a.example", "event_id": "5156", "record_id": 5,
+        "provider_name": "Microsoft-Windows-Security-Auditing",
+    }  # fmt: skip
+    if data is not None:
+        log["event_data"] = data
+    document: dict[str, Any] = {"@timestamp": "2023-11-02T13:04:05.678Z", "winlog": log}
+    (log if inside else document)["message"] = _WHOLE_MESSAGE
+    made = outcomes(*decode(json.dumps(document).encode()))
+    (event,) = [one for one in made if isinstance(one, Netconn)]
+    assert (event.outbound, event.protocol, event.remote_port) == (1, 6, 443)
+    assert event.local_ip == pack_address("2001:db8::5")
+    assert event.remote_ip == pack_address("2001:db8::106")
+    told = [one.values for one in made if isinstance(one, Facts)]
+    assert ("tool.exe", 3428) in [(one.get("process_name"), one.get("process_pid")) for one in told]
+
+
+@pytest.mark.parametrize("cut", range(0, len(_WHOLE_MESSAGE), 37))
+def test_a_message_that_ends_anywhere_breaks_nothing(cut: int) -> None:
+    outcomes(security(5156, Message=_WHOLE_MESSAGE[:cut]))

@@ -68,7 +68,7 @@ def _find_anew(
     process_pid = number(pid)
     known = ctx.by_guid(guid, process_pid) if guid else None
     if known is None and process_pid:
-        known = ctx.alive(process_pid, time_us, known_text(image))
+        known = ctx.of_image(process_pid, time_us, known_text(image))
     return known
 
 
