@@ -23,4 +23,4 @@ def serve_with_set_clock(words: list[str], _environment: Mapping[str, str]) -> N
     that its clock is ahead of the machine's."""
     data, offset = Path(words[0]), Path(words[1])
     flags = {"data": data, "listen_port": 0, "retention_days": 30, "starter_rules": False}
-    serve(load(flags=flags, environ={}).settings, SetClock(offset))
+    serve(load(flags=flags, environ={}), SetClock(offset))

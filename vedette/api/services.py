@@ -1,5 +1,6 @@
 """The components that routes use, as one value that `bootstrap` assembles."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
@@ -16,6 +17,7 @@ from vedette.api.body_budget import BodyBudget
 from vedette.api.health_checks import HealthChecks
 from vedette.api.request_rates import RequestRates
 from vedette.api.search_pool import SearchPool
+from vedette.api.server_certificate import PresentedCertificate
 from vedette.backup.snapshots import Snapshots
 from vedette.blobs.blob_store import BlobStore
 from vedette.clock import Clock
@@ -37,7 +39,7 @@ from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.search.streams.filtered_counts import FilteredCounts
 from vedette.servers.cluster import Cluster
-from vedette.settings import Settings
+from vedette.settings import Origin, Settings
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
@@ -60,6 +62,8 @@ class Services:
     """All members are safe to share between threads."""
 
     settings: Settings
+    origins: Mapping[str, Origin]
+    """Where each setting came from."""
     clock: Clock
     clock_guard: ClockGuard
     metrics: CollectorRegistry
@@ -113,6 +117,7 @@ class Services:
     """For requests that may read the whole store."""
     lookups: SearchPool
     """For requests about one process or binary."""
+    presented: PresentedCertificate = field(default_factory=PresentedCertificate)
     filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
     rates: RequestRates = field(default_factory=RequestRates)
     authentications: CapacityLimiter = field(

@@ -54,7 +54,7 @@ from vedette.respond.binary_reading import BinaryReading
 from vedette.respond.blob_migration import BlobMigration
 from vedette.respond.order_cache import OrderCache
 from vedette.servers.joining import check_shared_key, intake_of, settle_s_of
-from vedette.settings import Settings
+from vedette.settings import Loaded, Settings
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import Tokens
@@ -88,25 +88,27 @@ class Assembly:
 
 
 def assemble(
-    settings: Settings, clock: Clock, *, accepted_by: Author | None = None, url: str = ""
+    loaded: Loaded, clock: Clock, *, accepted_by: Author | None = None, url: str = ""
 ) -> Assembly:
     """Opens the engines and starts the write path and the timer. `accepted_by` is for
     `bootstrap/store_identity.py`; `url` is where other servers reach this one.
 
     Raises StartError with advice for the operator; nothing stays open then.
     """
+    settings = loaded.settings
     with ExitStack() as closing:
         engines = open_engines(settings, clock, closing, accepted_by=accepted_by)
         credentials = start(engines.state, clock.now_us(), settings.token_lifetime_days * _DAY_US)
-        services = _connect(settings, clock, engines, closing, url)
+        services = _connect(loaded, clock, engines, closing, url)
         app = create_app(services, PAGES)
         return Assembly(app, services, engines.state, credentials, closing.pop_all())
 
 
 def _connect(
-    settings: Settings, clock: Clock, engines: Engines, closing: ExitStack, url: str
+    loaded: Loaded, clock: Clock, engines: Engines, closing: ExitStack, url: str
 ) -> Services:
     """Write path and timer over open engines."""
+    settings = loaded.settings
     database = engines.state
     commits = GroupCommit(database)
     closing.callback(commits.close)
@@ -127,6 +129,7 @@ def _connect(
     )
     services = Services(
         settings=settings,
+        origins=loaded.origins,
         clock=clock,
         clock_guard=path.clock_guard,
         metrics=path.metrics,

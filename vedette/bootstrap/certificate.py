@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from vedette.api.server_certificate import CertificateFacts
 from vedette.errors import StartError
 from vedette.limits import CERTIFICATE_VALID_DAYS
 from vedette.settings import Settings
@@ -33,6 +34,7 @@ class Certificate:
     key: Path
     fingerprint: str
     is_new: bool
+    facts: CertificateFacts
 
 
 def certificate(settings: Settings, now_us: int) -> Certificate:
@@ -63,7 +65,32 @@ def load_pair(cert: Path, key: Path, *, is_new: bool = False) -> Certificate:
     if private.public_key() != loaded.public_key():
         raise StartError(f"{key} is not the private key of {cert}")
     digest = loaded.fingerprint(hashes.SHA256()).hex(":").upper()
-    return Certificate(cert, key, digest, is_new)
+    return Certificate(cert, key, digest, is_new, _facts(cert, loaded, digest))
+
+
+def _facts(cert: Path, loaded: x509.Certificate, digest: str) -> CertificateFacts:
+    """For the console. Subjects and names are whatever its issuer wrote."""
+    return CertificateFacts(
+        file=str(cert),
+        fingerprint=digest,
+        subject=loaded.subject.rfc4514_string(),
+        issuer=loaded.issuer.rfc4514_string(),
+        names=_names_of(loaded),
+        from_us=_time_us(loaded.not_valid_before_utc),
+        until_us=_time_us(loaded.not_valid_after_utc),
+    )
+
+
+def _names_of(loaded: x509.Certificate) -> tuple[str, ...]:
+    try:
+        found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):  # a certificate may have none, or a broken one
+        return ()
+    return tuple(str(one.value) for one in found if isinstance(one, x509.DNSName | x509.IPAddress))
+
+
+def _time_us(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1_000_000
 
 
 def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:

@@ -44,7 +44,7 @@ from vedette.limits import (
     SHUTDOWN_S,
     THREAD_SWITCH_INTERVAL_S,
 )
-from vedette.settings import Settings
+from vedette.settings import Loaded, Settings
 from vedette.state.db.author import Author
 from vedette.state.jobs.leases import Leases
 from vedette.state.start import FirstCredentials
@@ -136,23 +136,22 @@ def _closing(_number: int, _frame: object) -> None:
     """Ignored: the server is being closed already."""
 
 
-def serve(
-    settings: Settings, clock: Clock | None = None, *, accepted_by: Author | None = None
-) -> None:
+def serve(loaded: Loaded, clock: Clock | None = None, *, accepted_by: Author | None = None) -> None:
     """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accepted_by` starts
     on a state database and telemetry that do not belong together."""
-    with queued_logs(settings.log_level, settings.log_format):
-        _serve(settings, clock or SystemClock(), accepted_by)
+    with queued_logs(loaded.settings.log_level, loaded.settings.log_format):
+        _serve(loaded, clock or SystemClock(), accepted_by)
 
 
-def _serve(settings: Settings, clock: Clock, accepted_by: Author | None) -> None:
+def _serve(loaded: Loaded, clock: Clock, accepted_by: Author | None) -> None:
+    settings = loaded.settings
     _check_plain_http(settings)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
     grow_without_copies()
     raise_descriptor_limit()
     listener = _listen(settings)
     url = _url(settings, listener)
-    assembly = assemble(settings, clock, accepted_by=accepted_by, url=settings.server_url or url)
+    assembly = assemble(loaded, clock, accepted_by=accepted_by, url=settings.server_url or url)
     with listener, assembly.closing:
         pair = None if settings.http else certificate(settings, clock.now_us())
         lifetime_us = settings.token_lifetime_days * _DAY_US
@@ -169,7 +168,9 @@ def _serve(settings: Settings, clock: Clock, accepted_by: Author | None) -> None
         server = _Server(_config(assembly.app, settings, pair), listener, settings, access)
         jobs = [_renewal(settings.data, clock, tokens, access)]
         if pair is not None:
-            reload = CertificateReload(settings, pair, server.acceptor.use)
+            reload = CertificateReload(
+                settings, pair, server.acceptor.use, assembly.services.presented
+            )
             server.reload = reload.reload
             jobs.append(_reloading(reload))
         renewal = Timer(jobs, Leases(assembly.database, clock))

@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from vedette.api.server_certificate import PresentedCertificate
 from vedette.bootstrap.certificate import Certificate, load_pair
 from vedette.errors import StartError
 from vedette.settings import Settings
@@ -44,11 +45,17 @@ class CertificateReload:
     """
 
     def __init__(
-        self, settings: Settings, pair: Certificate, use: Callable[[ssl.SSLContext], None]
+        self,
+        settings: Settings,
+        pair: Certificate,
+        use: Callable[[ssl.SSLContext], None],
+        presented: PresentedCertificate,
     ) -> None:
         self._settings = settings
         self._pair = pair
         self._use = use
+        self._presented = presented
+        presented.facts = pair.facts
         self._seen = _signature(pair.cert, pair.key)
         self._fingerprint = pair.fingerprint
         self._lock = threading.Lock()
@@ -76,6 +83,7 @@ class CertificateReload:
             log.error("the certificate is not reloaded; the one before stays", reason=str(error))
             return False
         self._use(context)
+        self._presented.facts = pair.facts
         is_other = pair.fingerprint != self._fingerprint
         self._fingerprint = pair.fingerprint
         log.info("certificate reloaded", sha256=pair.fingerprint, is_other=is_other)

@@ -38,4 +38,4 @@ def serve(
         listen_port=port,
         http=http or None,
     )
-    run_server(loaded.settings, accepted_by=operator() if accept_store else None)
+    run_server(loaded, accepted_by=operator() if accept_store else None)

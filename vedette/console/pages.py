@@ -25,6 +25,7 @@ from vedette.console.screens import (
     process_search,
     reports,
     sensors,
+    settings,
     sigma,
     sign_in,
     unknown,
@@ -49,6 +50,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     filters.router,
     data.router,
     accounts.router,
+    settings.router,
     process_search.router,
     process_analysis.router,
     unknown.router,  # last: it matches everything below /ui/

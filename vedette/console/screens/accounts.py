@@ -1,6 +1,5 @@
-"""Who may do what, and who did what: users, teams, tokens, the audit log, one's own settings."""
+"""Who may do what, and who did what: users, teams, tokens, the audit log, one's own preferences."""
 
-from ipaddress import ip_network
 from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -11,21 +10,16 @@ from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
-from vedette.api.http.client_address import client_address
 from vedette.api.http.pages import PAGE_TAG
-from vedette.api.schemas.parameters import ID_MAX, bounded_number, whole_number
+from vedette.api.schemas.parameters import whole_number
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.model.principal import ROLE_NAMES, Principal
-from vedette.respond.approved_reach import ApprovingReach, approving_reach
-from vedette.settings import catalogue, shown
 from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
-from vedette.state.accounts import license as licenses
 from vedette.state.accounts.audit_trail import Search
 from vedette.state.accounts.kept_views import Permalink
 from vedette.state.accounts.user_rights import effective_rights
-from vedette.state.policy import app_control, approved_addresses, groups
-from vedette.state.policy.approved_addresses import is_in
+from vedette.state.policy import groups
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -100,46 +94,6 @@ async def audit(request: Request, here: Here) -> Response:
     )  # fmt: skip
 
 
-@router.get("/ui/settings", summary="What the server runs with")
-async def settings(request: Request, here: Here) -> Response:
-    """For global administrators. Secrets are only said to be set."""
-    address = client_address(request, here.settings.trusted_proxies)
-
-    def work() -> dict[str, Any]:
-        approved = approved_addresses.entries(here.database)
-        covering = [one.id for one in approved if is_in(address, [ip_network(one.network)])]
-        with here.database.reading() as connection:
-            control = app_control.load(connection)
-        license_key = here.settings.license_provider_key
-        return {
-            "approved": approved,
-            "covering": covering,
-            "is_approving": approved_addresses.is_enabled(here.database),
-            "control": control,
-            "license": licenses.status(here.database, license_key, here.clock.now_us()),
-        }
-
-    return render(
-        request, "screens/settings.html", address=address,
-        shown=_shown(here), **await to_thread.run_sync(work),
-    )  # fmt: skip
-
-
-@router.get("/ui/_/settings/approved/{without}", summary="Whom approving would lock out")
-async def approving(without: str, request: Request, here: Here) -> Response:
-    """Read before it is switched on (`without` 0), or an entry removed while it is on."""
-    number = bounded_number("without", without, most=ID_MAX)
-    address = client_address(request, here.settings.trusted_proxies)
-
-    def work() -> ApprovingReach:
-        return approving_reach(
-            here.database, address, number, here.clock.now_us(), here.approved_addresses.own_tokens
-        )
-
-    reach = await to_thread.run_sync(work)
-    return render(request, "fragments/approving.html", reach=reach, address=address)
-
-
 @router.get("/ui/me", summary="One's preferences")
 async def me(request: Request, here: Here, caller: Caller) -> Response:
     def work() -> dict[str, Any]:
@@ -175,17 +129,3 @@ async def linked(link_id: str, here: Here) -> Response:
     found = await to_thread.run_sync(work)
     params = urlencode(parse_qsl(found.params, keep_blank_values=True))
     return RedirectResponse(f"/ui/{found.view.replace('_', '/')}?{params}", status_code=303)
-
-
-def _shown(here: Services) -> list[tuple[str, Any, Any, str]]:
-    """Settings with their values, their defaults and meanings; of secrets only whether they are
-    set."""
-    return [
-        (
-            name,
-            shown(setting, getattr(here.settings, name)),
-            shown(setting, setting.default),
-            setting.about.text,
-        )
-        for name, setting in sorted(catalogue().items())
-    ]

@@ -53,16 +53,21 @@ class Status:
 
 def status(database: Database, provider_key: Path | None, now_us: int) -> Status:
     """The license that was applied, checked again."""
-    server = server_token(database)
+    license = applied(database, provider_key)
+    return Status(license, server_token(database), active_yesterday(database, now_us))
+
+
+def applied(database: Database, provider_key: Path | None) -> License | None:
+    """The license that was applied; None where there is none, or the provider's key is unknown or
+    does not fit it."""
     with database.reading() as connection:
         token = connection.scalar(select(LICENSE.c.token))
-    applied = None
-    if token is not None and provider_key is not None:
-        try:
-            applied = checked(token, provider_key, server)
-        except BadRequestError:
-            applied = None
-    return Status(applied, server, active_yesterday(database, now_us))
+    if token is None or provider_key is None:
+        return None
+    try:
+        return checked(token, provider_key, server_token(database))
+    except BadRequestError:
+        return None
 
 
 def apply(database: Database, token: str, provider_key: Path | None, now_us: int) -> License:

@@ -1,0 +1,116 @@
+"""What the server runs with, and where each of it came from. For global administrators; of secrets
+only whether they are set."""
+
+import platform
+from ipaddress import ip_network
+from typing import Annotated, Any
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from vedette.api.http.client_address import client_address
+from vedette.api.http.pages import PAGE_TAG
+from vedette.api.schemas.parameters import ID_MAX, bounded_number
+from vedette.api.services import Services, services
+from vedette.console.render import render
+from vedette.console.static_files import static_files
+from vedette.respond.approved_reach import ApprovingReach, approving_reach
+from vedette.settings import catalogue, shown
+from vedette.state.accounts import identity_providers
+from vedette.state.accounts import license as licenses
+from vedette.state.jobs import forwarders, outbox
+from vedette.state.policy import app_control, approved_addresses, groups
+from vedette.state.policy.approved_addresses import is_in
+
+router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+
+Here = Annotated[Services, Depends(services)]
+
+
+@router.get("/ui/settings", summary="What the server runs with")
+async def settings(request: Request, here: Here) -> Response:
+    """For global administrators. Secrets are only said to be set."""
+    address = client_address(request, here.settings.trusted_proxies)
+
+    def work() -> dict[str, Any]:
+        return _kept(here, address) | _connected(here)
+
+    return render(
+        request, "screens/settings.html", address=address,
+        shown=_shown(here), current=here.settings, certificate=here.presented.facts,
+        python=platform.python_version(),
+        parts=orjson.loads(static_files()["vendor/MANIFEST.json"]),
+        **await to_thread.run_sync(work),
+    )  # fmt: skip
+
+
+@router.get("/ui/_/settings/approved/{without}", summary="Whom approving would lock out")
+async def approving(without: str, request: Request, here: Here) -> Response:
+    """Read before it is switched on (`without` 0), or an entry removed while it is on."""
+    number = bounded_number("without", without, most=ID_MAX)
+    address = client_address(request, here.settings.trusted_proxies)
+
+    def work() -> ApprovingReach:
+        return approving_reach(
+            here.database, address, number, here.clock.now_us(), here.approved_addresses.own_tokens
+        )
+
+    reach = await to_thread.run_sync(work)
+    return render(request, "fragments/approving.html", reach=reach, address=address)
+
+
+def _kept(here: Services, address: str) -> dict[str, Any]:
+    """What the database keeps and the page changes."""
+    approved = approved_addresses.entries(here.database)
+    covering = [one.id for one in approved if is_in(address, [ip_network(one.network)])]
+    with here.database.reading() as connection:
+        control = app_control.load(connection)
+    license_key = here.settings.license_provider_key
+    return {
+        "approved": approved,
+        "covering": covering,
+        "is_approving": approved_addresses.is_enabled(here.database),
+        "control": control,
+        "license": licenses.status(here.database, license_key, here.clock.now_us()),
+    }
+
+
+def _connected(here: Services) -> dict[str, Any]:
+    """Where data and messages go, and who vouches for people."""
+    streams = forwarders.streams(here.database)
+    return {
+        "targets": outbox.targets(here.database),
+        "forwarders": [
+            (one, [stream for stream in streams if stream.forwarder_id == one.id])
+            for one in forwarders.all_forwarders(here.database)
+        ],
+        "providers": identity_providers.all_providers(here.database),
+        "hiding": _hiding(here),
+    }
+
+
+def _hiding(here: Services) -> list[tuple[int, str, bool, int]]:
+    """Groups that store less than they are sent: id, name, whether names of users are pseudonyms,
+    how many patterns of secrets."""
+    return [
+        (one.id, one.name, one.options.pseudonymise_users, len(one.options.secret_patterns))
+        for one in groups.all_groups(here.database)
+        if one.options.pseudonymise_users or one.options.secret_patterns
+    ]
+
+
+def _shown(here: Services) -> list[dict[str, Any]]:
+    """Settings with values, defaults, origins and meanings; of secrets only whether they are
+    set."""
+    return [
+        {
+            "name": name,
+            "value": shown(setting, getattr(here.settings, name)),
+            "usual": shown(setting, setting.default),
+            "origin": here.origins[name],
+            "text": setting.about.text,
+        }
+        for name, setting in sorted(catalogue().items())
+    ]
