@@ -65,12 +65,30 @@ def _is_cut(where: tuple[str, int]) -> bool:
 def test_a_bad_entry_is_left_out_and_reported_and_the_host_is_isolated(
     isolation: Isolation,
 ) -> None:
-    entries = ["198.18.7.9", "198.18.7.9:9001", "not an address", "[::1%lo accept]:1", ""]
+    entries = ["198.18.7.9:", "198.18.7.9:9001", "not an address", "[::1%lo accept]:1", ""]
     isolation.begin(SERVER, entries, PEER)
     assert isolation.is_on
     assert len(isolation.problems) == 4
     assert any("198.18.7.9" in one for one in isolation.problems)
     assert not _is_cut(PEER)
+    assert not _is_cut(("198.18.7.9", 9001))
+    assert _is_cut(("198.18.7.9", 9002))
+
+
+def test_an_entry_without_a_port_is_the_whole_address(isolation: Isolation) -> None:
+    isolation.begin(SERVER, ["198.18.7.9", "2001:db8::9"], PEER)
+    assert isolation.problems == []
+    for port in (9001, 9002):
+        assert not _is_cut(("198.18.7.9", port))
+        assert not isolation.blocks("198.18.7.9", port)
+        assert not isolation.blocks("2001:db8::9", port)
+    assert isolation.blocks("198.18.7.8", 9001)
+    isolation.begin(SERVER, [], PEER)
+    assert _is_cut(("198.18.7.9", 9001))
+
+
+def test_ipv4_that_is_mapped_into_ipv6_is_ipv4(isolation: Isolation) -> None:
+    isolation.begin(SERVER, ["[::ffff:198.18.7.9]:9001"], PEER)
     assert not _is_cut(("198.18.7.9", 9001))
     assert _is_cut(("198.18.7.9", 9002))
 
@@ -176,7 +194,7 @@ def test_an_order_is_resumed_without_a_name_server(isolation: Isolation, tmp_pat
 def test_an_order_kept_by_an_earlier_version_is_resumed(
     isolation: Isolation, tmp_path: Path
 ) -> None:
-    (tmp_path / "isolation.json").write_text('["198.18.7.9:9001", "198.18.7.9"]')
+    (tmp_path / "isolation.json").write_text('["198.18.7.9:9001", "198.18.7.9:"]')
     isolation.resume(PEER)
     assert isolation.is_on
     assert not _is_cut(PEER)

@@ -177,10 +177,12 @@ def _address(value: Any) -> str:
     text = as_text(value)
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.startswith("[")):
-        host, port = text, ""
+        host, colon, port = text, "", ""
     try:
         ip_address(host.strip("[]") if host.startswith("[") else host)
-        if port:
+        if "%" in host:
+            raise ValueError("sensors refuse scopes")
+        if colon:
             _number(1, 65_535)(port)
     except ValueError:
         raise ValueError(f"ip_address: {text[:60]!r} is no address or address:port") from None

@@ -31,6 +31,9 @@ _NEIGHBOUR_DISCOVERY = (
 Endpoint = tuple[str, int]
 """IP address and port."""
 
+EVERY_PORT = 0
+"""In place of a port: all of TCP and UDP."""
+
 
 class IsolationError(Exception):
     """The rules could not be changed or read; the text is what nft said."""
@@ -38,14 +41,16 @@ class IsolationError(Exception):
 
 @dataclass(frozen=True)
 class Allowed:
-    """What an isolated host may reach: TCP endpoints, name servers, DHCP."""
+    """What an isolated host may reach: TCP endpoints and whole addresses, name servers, DHCP."""
 
     endpoints: frozenset[Endpoint]
     resolvers: frozenset[str] = field(default_factory=frozenset)
     dhcp: bool = True
 
     def has(self, ip: str, port: int) -> bool:
-        if (ip, port) in self.endpoints or (port == DNS_PORT and ip in self.resolvers):
+        if (ip, EVERY_PORT) in self.endpoints or (ip, port) in self.endpoints:
+            return True
+        if port == DNS_PORT and ip in self.resolvers:
             return True
         try:
             return ip_address(ip).is_loopback
@@ -58,8 +63,11 @@ def ruleset(allowed: Allowed) -> str:
     out, into = [], []
     for ip, port in sorted(allowed.endpoints):
         family = _family(ip)
-        out.append(f"{family} daddr {ip} tcp dport {port} accept")
-        into.append(f"{family} saddr {ip} tcp sport {port} ct state established accept")
+        to, of = f"tcp dport {port}", f"tcp sport {port}"
+        if port == EVERY_PORT:
+            to = of = "meta l4proto { tcp, udp }"
+        out.append(f"{family} daddr {ip} {to} accept")
+        into.append(f"{family} saddr {ip} {of} ct state established accept")
     for ip in sorted(allowed.resolvers):
         family, protocols = _family(ip), "meta l4proto { tcp, udp }"
         out.append(f"{family} daddr {ip} {protocols} th dport {DNS_PORT} accept")

@@ -24,7 +24,7 @@ from typing import Any
 from ..durable_files import write_durably
 from ..limits import ISOLATION_ENDPOINTS_MAX, ISOLATION_PROBLEMS_MAX, PROBLEM_CHARS_MAX
 from . import firewall
-from .firewall import Allowed, Endpoint, IsolationError
+from .firewall import EVERY_PORT, Allowed, Endpoint, IsolationError
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,22 @@ class Order:
 
 
 def endpoint(text: str) -> Endpoint:
-    """Reads `ip:port` or `[ip]:port`. ValueError for anything else, scoped addresses included:
-    the scope of an IPv6 address is free text, and would get into the rules."""
-    ip, _, port = text.rpartition(":")
-    if "%" in ip or not port.isdecimal() or len(port) > 5:
+    """Reads `ip:port`, `[ip]:port`, or `ip` for all its ports. ValueError for anything else, scoped
+    addresses included: the scope of an IPv6 address is free text, and would get into the rules."""
+    ip, colon, port = text.rpartition(":")
+    if not colon or (":" in ip and not ip.startswith("[")):
+        return plain_address(text), EVERY_PORT
+    if not port.isdecimal() or len(port) > 5 or not 0 < int(port) < 65_536:
         raise ValueError(f"not an address with a port: {text}")
-    number = int(port)
-    if not 0 < number < 65_536:
-        raise ValueError(f"not a port: {text}")
-    return str(ip_address(ip.strip("[]"))), number
+    return plain_address(ip.strip("[]")), int(port)
+
+
+def plain_address(text: str) -> str:
+    """An address as packets have it: IPv4 mapped into IPv6 is IPv4. ValueError."""
+    if "%" in text:
+        raise ValueError(f"not an address without a scope: {text}")
+    address = ip_address(text)
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def resolve(host: str, port: int) -> frozenset[Endpoint]:
@@ -55,7 +62,8 @@ def resolve(host: str, port: int) -> frozenset[Endpoint]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         return frozenset()
-    return frozenset((str(entry[4][0]).partition("%")[0], port) for entry in found)
+    addresses = (str(entry[4][0]).partition("%")[0] for entry in found)
+    return frozenset((plain_address(address), port) for address in addresses)
 
 
 _RESOLV_CONF = Path("/etc/resolv.conf")
@@ -72,7 +80,7 @@ def resolvers(path: Path = _RESOLV_CONF) -> frozenset[str]:
         words = line.split()
         if words[:1] == ["nameserver"] and len(words) > 1:
             try:
-                found.add(str(ip_address(words[1].partition("%")[0])))
+                found.add(plain_address(words[1].partition("%")[0]))
             except ValueError:
                 continue
     return frozenset(sorted(found)[:ISOLATION_ENDPOINTS_MAX])

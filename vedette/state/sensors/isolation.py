@@ -45,9 +45,12 @@ def end_expired(database: Database, now_us: int) -> list[int]:
     query = select(ISOLATION.c.sensor_id).where(is_over).limit(ISOLATIONS_ENDED_MAX)
     with database.reading() as connection:
         due = list(connection.scalars(query))
-    if due:
-        with database.writing() as connection:
-            released = {"network_isolation_enabled": False}
-            connection.execute(update(SENSOR).where(SENSOR.c.id.in_(due)).values(released))
-            connection.execute(delete(ISOLATION).where(ISOLATION.c.sensor_id.in_(due)))
-    return due
+    if not due:
+        return []
+    with database.writing() as connection:
+        # Somebody may have prolonged one meanwhile.
+        of_due = delete(ISOLATION).where(ISOLATION.c.sensor_id.in_(due), is_over)
+        ended = list(connection.scalars(of_due.returning(ISOLATION.c.sensor_id)))
+        released = {"network_isolation_enabled": False}
+        connection.execute(update(SENSOR).where(SENSOR.c.id.in_(ended)).values(released))
+    return ended

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import RowMapping, select, update
+from sqlalchemy import RowMapping, delete, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.db.schema_console import ISOLATION
 from vedette.state.sensors.sensor_row import SensorRow
 
 
@@ -61,6 +62,8 @@ def change(database: Database, sensor_id: int, changes: Changes, now_us: int) ->
             new["changed_us"] = now_us  # the write path caches the group
         if new.get("notes") == "":
             new["notes"] = None
+        if "network_isolation_enabled" in new:  # what was said of another isolation, and its end
+            connection.execute(delete(ISOLATION).where(ISOLATION.c.sensor_id == sensor_id))
         if new:
             connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(new))
 

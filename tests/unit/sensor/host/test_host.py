@@ -18,7 +18,7 @@ from vedette.sensor.kernel.proc_connector import ProcConnector
 from vedette.sensor.kernel.syscalls import MACHINES
 from vedette.sensor.response import isolation
 from vedette.sensor.response.bans import Bans, BlockCounts
-from vedette.sensor.response.firewall import Allowed, ruleset
+from vedette.sensor.response.firewall import EVERY_PORT, Allowed, ruleset
 from vedette.sensor.response.isolation import endpoint
 from vedette.sensor.settings import SettingsError, read_settings
 from vedette.sensor.transport.disk_queue import DiskQueue
@@ -116,7 +116,11 @@ def test_the_ruleset_lets_only_named_endpoints_through() -> None:
     [
         "",
         "x",
-        "10.0.0.1",
+        "10.0.0.1:",
+        "10.0.0.1 accept",
+        "fe80::1%0 accept",
+        "[::1]",
+        "0.0.0.0/0",
         "10.0.0.1:0",
         "10.0.0.1:99999",
         "a:1; drop",
@@ -133,6 +137,9 @@ def test_text_that_is_no_endpoint_is_refused(text: str) -> None:
 
 def test_endpoints_have_either_family() -> None:
     assert endpoint("10.0.0.1:80") == ("10.0.0.1", 80)
+    assert endpoint("10.0.0.1") == ("10.0.0.1", EVERY_PORT)
+    assert endpoint("fd00::1") == ("fd00::1", EVERY_PORT)
+    assert endpoint("[::ffff:10.0.0.1]:80") == ("10.0.0.1", 80)
     assert endpoint("[fd00::1]:80") == ("fd00::1", 80)
 
 
