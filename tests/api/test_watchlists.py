@@ -194,6 +194,9 @@ def test_a_hit_is_searched_shown_and_counted(
     (row,) = analyst.get("/api/v1/process", params=tagged).json()["results"]
     assert row["process_name"].lower() == "powershell.exe"
     assert [one["wid"] for one in row["watchlists"]] == [watched]
+    page = analyst.get("/ui/process", params={"q": f"watchlist_{watched}:*", "t": "all"}).text
+    assert f"; watchlists: {watched}" in page
+    assert 'class="num c-hits" data-label="hits"' in page
     path = f"/api/v1/process/{row['id']}/0"
     shown = analyst.get(path).json()["process"]
     assert shown["watchlists"] == row["watchlists"]

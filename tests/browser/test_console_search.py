@@ -194,3 +194,45 @@ def test_the_bars_have_a_table_that_says_the_same(visiting: Visiting) -> None:
         counts = page.locator(".over-time table td.num").all_inner_texts()
         assert len(counts) == bars
         assert sum(map(int, counts)) == page.locator("tr[data-row]").count()
+
+
+def test_the_bars_are_made_of_the_values_of_a_facet(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
+        page.wait_for_selector("figure.over-time path")
+        page.select_option("[name=by]", "process_name")
+        page.wait_for_selector("figure.over-time .legend li")
+        assert "by=process_name" in page.url
+        counted = page.locator(".over-time .legend b").all_inner_texts()
+        assert len(counted) == page.locator(".over-time path:not([d=''])").count() <= 6
+        assert sum(map(int, counted)) == page.locator("tr[data-row]").count()
+        assert "segment" in page.inner_text(".status")
+        page.click("summary:text('As a table')")
+        page.wait_for_selector(".over-time table")
+        parts = page.locator(".over-time table td.part").all_inner_texts()
+        assert sum(map(int, parts)) == page.locator("tr[data-row]").count()
+        page.reload()
+        page.wait_for_selector("figure.over-time .legend li")
+
+
+def test_saved_and_recent_searches_are_a_key_away(visiting: Visiting, server: Server) -> None:
+    with server.analyst() as client:
+        kept = {"view": "process", "params": "q=hostname%3Ahostile.example&t=all", "shared": True}
+        for name in ("Kept <b>here</b>", "Another screen's"):
+            body = kept | {"name": name, "view": "process" if name[0] == "K" else "binary"}
+            assert client.post("/api/v1/saved_search", json=body).status_code == 200
+    with visiting() as visit:
+        page = visit.open("/ui/process?t=all")
+        page.fill("[name=q]", "hostname:hostile.example path:<i>")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**path**")
+        page.focus("tr[data-row], [data-action=kept]")
+        page.keyboard.press("S")
+        page.wait_for_selector("#menu [role=menuitem]")
+        items = page.locator("#menu [role=menuitem]").all_inner_texts()
+        assert items[0] == "Kept <b>here</b>"
+        assert "hostname:hostile.example path:<i>" in items
+        assert "Another screen's" not in items
+        page.keyboard.press("Enter")
+        page.wait_for_url("**q=hostname%3Ahostile.example&t=all")
+        page.wait_for_selector("tr[data-row]")

@@ -122,7 +122,7 @@ def test_columns_are_ordered_and_left_out_by_keys_and_kept(visiting: Visiting) -
         page.keyboard.press("K")
         page.wait_for_selector("#columns[open]")
         page.focus("[data-column=cmdline] [data-by='-1']")
-        for _ in range(5):
+        for _ in range(6):
             page.keyboard.press("Enter")
         assert page.evaluate("document.activeElement.closest('li').dataset.column") == "cmdline"
         page.uncheck("[data-column=username] input")

@@ -34,6 +34,18 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
+class Layer:
+    """The part of all bars that has one value of a facet; None for that of all other values."""
+
+    value: str | int | None
+    count: int
+    counts: tuple[int, ...]
+    """By bar."""
+    path: str
+    """Of an SVG."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stack:
     """One interval with its parts by level, the gravest on top. Places as in `Bar`."""
 
@@ -86,6 +98,28 @@ def _parts(counts: Sequence[int], most: int) -> Iterator[tuple[str, float, float
             height = max(1.5, round(HEIGHT * count / most, 1))
             top = round(top - height, 1)
             yield level, top, height
+
+
+def layers_of(bars: Sequence[Bar], found: Histogram) -> tuple[Layer, ...]:
+    """The parts of bars from the floor up, that of all other values on top. A process with several
+    values counts in each, so that the parts may be more than the bar."""
+    stacked, nothing = dict(found.stacked), [0] * len(found.values)
+    by_bar = [list(stacked.get(bar.time_us // found.width_us, nothing)) for bar in bars]
+    for bar, counts in zip(bars, by_bar, strict=True):
+        counts.append(max(0, bar.count - sum(counts)))
+    most = max((sum(counts) for counts in by_bar), default=0)
+    tops = [float(HEIGHT)] * len(bars)
+    layers = []
+    for at, value in enumerate((*found.values, None)):
+        path = []
+        for number, (bar, counts) in enumerate(zip(bars, by_bar, strict=True)):
+            if counts[at]:
+                high = max(1.5, round(HEIGHT * counts[at] / most, 1))
+                path.append(f"M{bar.left} {tops[number]:.1f}v-{high}h{bar.width}v{high}z")
+                tops[number] -= high
+        of_bars = tuple(counts[at] for counts in by_bar)
+        layers.append(Layer(value, sum(of_bars), of_bars, "".join(path)))
+    return tuple(layers)
 
 
 def bars_of(found: Histogram) -> Bars:

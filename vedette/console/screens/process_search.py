@@ -18,8 +18,8 @@ from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import bounded_number
 from vedette.api.services import Services, services
 from vedette.console.event_lines import event_line
-from vedette.console.histogram import HEIGHT, bars_of
-from vedette.console.process_columns import columns_of, signature_class
+from vedette.console.histogram import HEIGHT, bars_of, layers_of
+from vedette.console.process_columns import columns_of, hits_of, signature_class
 from vedette.console.query_terms import narrowed
 from vedette.console.render import render
 from vedette.console.screens.sensors import why_not_isolated
@@ -97,6 +97,8 @@ class _Asked:
     view: View
     range: TimeRange
     time_field: str
+    by: str
+    """Facet whose values the bars are made of; "" for none."""
     request: SearchRequest
 
     @property
@@ -128,14 +130,23 @@ async def histogram(request: Request, here: Here, scope: Within) -> Response:
     asked = _asked(request, here.clock.now_us())
     now_us = here.clock.now_us()
     until_us = asked.range.until_us or (now_us if asked.range.since_us else 0)
-    wanted = HistogramRequest(asked.request, asked.time_field, asked.range.since_us, until_us)
+    wanted = HistogramRequest(
+        asked.request, asked.time_field, asked.range.since_us, until_us, by=asked.by
+    )
 
     def work(engine: BoundedEngine) -> Histogram:
         return process_histogram(engine, scope, wanted, here.settings, now_us, engine.cancel)
 
-    bars = bars_of(await run_search(request, here, work))
+    found = await run_search(request, here, work)
+    bars = bars_of(found)
+    parts: dict[str, Any] = {
+        "layers": layers_of(bars.bars, found) if found.by else (),
+        "shown": _value_text,
+    }
     if "table" in request.query_params:
-        return render(request, "fragments/process/histogram_table.html", bars=bars)
+        return render(
+            request, "fragments/process/histogram_table.html", bars=bars, by=asked.by, **parts
+        )
     return render(
         request,
         "fragments/process/histogram.html",
@@ -145,6 +156,8 @@ async def histogram(request: Request, here: Here, scope: Within) -> Response:
         steps=(bars.until_us - bars.since_us) // bars.width_us,
         field=asked.time_field,
         width_text=span_text(bars.width_us),
+        by=asked.by,
+        **parts,
     )
 
 
@@ -241,7 +254,8 @@ def _asked(request: Request, now_us: int) -> _Asked:
         sorts=(Sort(sort_field if sort_field in SORTS else "start", direction != "asc"),),
         group=group,
     )
-    return _Asked(now_us, view, span, field, wanted)
+    by = request.query_params.get("by", "")
+    return _Asked(now_us, view, span, field, by if by in FACETS else "", wanted)
 
 
 async def _find(
@@ -299,6 +313,8 @@ def _page(
         sort=sort,
         time_field=asked.time_field,
         time_fields=TIME_FIELDS,
+        by=asked.by,
+        hits_of=hits_of,
         group=asked.request.group or "none",
         groups=GROUPS,
         narrows={one: one for one in GROUPS},

@@ -7,7 +7,9 @@ import { focusRow } from "./grid.js";
 import { bind } from "./keys.js";
 import { iso, isTyping, make, many, say, setParameter } from "./dom.js";
 import { keepAll, preference } from "./preferences.js";
-import { narrowedQuery, startQuery, term } from "./query.js";
+import { openMenu } from "./menu.js";
+import { narrowedQuery, recentQueries, startQuery, term } from "./query.js";
+import { untrusted } from "./untrusted.js";
 
 const form = document.getElementById("search");
 const field = form.querySelector("[name=q]");
@@ -47,6 +49,8 @@ document.addEventListener("click", (event) => {
   const following = event.target.closest("[data-action=follow]");
   if (following) follow(following.getAttribute("aria-pressed") !== "true");
   if (event.target.closest("[data-action=show-news]")) form.requestSubmit();
+  const keeper = event.target.closest("[data-action=kept]");
+  if (keeper) attempt(() => kept(keeper));
   const chooser = event.target.closest("[data-action=columns]");
   if (chooser) columns(chooser);
   const end = event.target.closest("[data-rare], [data-more]");
@@ -133,7 +137,7 @@ function setRange(since, until) {
   form.requestSubmit();
 }
 
-const COLUMNS = { hostname: _("Host"), username: _("User"), process_name: _("Process"), standing: _("Signature and hosts"), parent_name: _("Parent"), cmdline: _("Command line"), counts: _("Events") };
+const COLUMNS = { hostname: _("Host"), username: _("User"), process_name: _("Process"), standing: _("Signature and hosts"), hits: _("Hits"), parent_name: _("Parent"), cmdline: _("Command line"), counts: _("Events") };
 const HIDES = { parent_name: "parent" }; // as it is kept since the first version
 
 // The columns: which are shown, and their order by buttons.
@@ -169,6 +173,14 @@ document.getElementById("columns").querySelector("form").addEventListener("submi
     form.requestSubmit();
   });
 });
+
+// Searches with a name, and the last ones of this window.
+async function kept(anchor) {
+  const saved = (await get("/api/v1/saved_search")).filter(({ view }) => view === "process");
+  const entries = saved.map(({ name, params }) => ({ label: untrusted(name, { short: true }), href: `/ui/process?${params}` }));
+  const recent = recentQueries("process").slice(0, 9).map((q) => ({ label: untrusted(q, { short: true }), href: `/ui/process?${new URLSearchParams({ q })}` }));
+  openMenu(anchor, [_("Saved"), ...entries, _("Recent"), ...recent, { label: _("Without the query"), href: "/ui/process" }]);
+}
 
 // Following: what is new since the list was made is counted, and shown when its reader says so.
 const FOLLOW_MS = 5_000;

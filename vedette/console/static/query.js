@@ -29,6 +29,8 @@ export function narrowedQuery(query, { field, value, how }) {
   return `${inner} ${wanted}`.trim();
 }
 
+export const recentQueries = (index) => JSON.parse(sessionStorage.getItem(`queries.${index}`) ?? "[]");
+
 export function startQuery(field) {
   const form = field.form;
   const help = document.getElementById("query-help");
@@ -38,7 +40,7 @@ export function startQuery(field) {
   let timer = 0;
   let asking = null;
   let at = -1;
-  const history = JSON.parse(sessionStorage.getItem(`queries.${index}`) ?? "[]");
+  const history = recentQueries(index);
 
   const grow = () => {
     field.style.height = "auto";

@@ -107,6 +107,8 @@ class SearchResults:
     """False when an unmounted partition may hold further results."""
     read: Coverage
     elapsed_s: float
+    segments: int = 0
+    """Segments of all results; 0 unless facets were asked for, which count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,7 @@ def search_processes(
         total=findings.found.total,
         start=request.start,
         terms=terms(tree),
+        segments=findings.facets.segments,
         filtered=findings.hidden,
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
         is_incomplete=not attempt.is_whole or lacks_damaged_parts(engine, checked),

@@ -65,6 +65,8 @@ class Facets:
     total: int
     """Segments or groups counted; for a fuzzy count those of the whole result."""
     counts: dict[str, list[tuple[Value, int]]]
+    segments: int = 0
+    """Segments, also where groups were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _counting(where: Condition, names: Sequence[str], group: str, end: _End) -> 
     listed = "".join(f", {column}" for column in columns)
     which = f"grouping({', '.join(columns)})" if columns else "0"
     return (
-        f"SELECT {which} AS which, {counted} AS counted{listed} "
+        f"SELECT {which} AS which, {counted} AS counted, count() AS segments{listed} "
         f"FROM (SELECT {', '.join(values) or '1'} FROM segment FINAL {where.clause}) "
         f"GROUP BY GROUPING SETS ({sets}) "
         f"ORDER BY which, counted {order}{listed} LIMIT {end.values + 1:d} BY which"
@@ -162,16 +164,16 @@ def _by_facet(names: Sequence[str], rows: Iterable[Sequence[Any]], most: int) ->
     all_bits = (1 << len(names)) - 1
     place = {all_bits ^ 1 << len(names) - 1 - number: number for number in range(len(names))}
     counts: dict[str, list[tuple[Value, int]]] = {name: [] for name in names}
-    total = 0
-    for which, counted, *values in rows:
+    total = of_segments = 0
+    for which, counted, segments, *values in rows:
         if which == all_bits:
-            total = counted
+            total, of_segments = counted, segments
             continue
         number = place[which]
         name, value = names[number], values[number]
         if _is_known(name, value) and len(counts[name]) < most:
             counts[name].append((value, counted))
-    return Facets(total, counts)
+    return Facets(total, counts, of_segments)
 
 
 def _is_known(name: str, value: Value) -> bool:
@@ -188,4 +190,5 @@ def _scaled(sampled: Facets, total: int) -> Facets:
             name: [(value, round(count * factor)) for value, count in values]
             for name, values in sampled.counts.items()
         },
+        total,
     )
