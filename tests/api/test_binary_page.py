@@ -37,11 +37,20 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
         described(analyst, md5, was_read)
         page = analyst.get(f"/ui/binary/{md5}").text
         for wanted in (
-            *("Own Suite", "stored", f'href="/api/v1/binary/{md5}" download', "Unsigned"),
+            *("Own Suite", "stored", f'action="/api/v1/binary/{md5}"', "Unsigned"),
             *("How it is run", sensor.hostname, f'src="/api/v1/binary/{md5}/icon"'),
         ):
             assert wanted in page, wanted
         assert HOSTILE not in page
+        assert "Runs by day" in page
+        assert page.split("data-days")[1].count("<rect") == 1  # one day of one run
+        assert ">Sensor groups<" in page
+        wanted = {"reason": "incident 7 <b>"}
+        assert analyst.get(f"/api/v1/binary/{md5}", params=wanted).status_code == 200
+        asked = {"q": "", "rows": 20}
+        assert "incident 7 <b>" in str(analyst.get("/api/v1/audit", params=asked).json())
+        too_long = {"reason": "x" * 1_001}
+        assert analyst.get(f"/api/v1/binary/{md5}", params=too_long).status_code == 400
 
 
 def test_the_page_of_an_unknown_program_says_so(analyst: httpx.Client) -> None:

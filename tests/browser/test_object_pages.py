@@ -2,11 +2,12 @@
 host is stored, what touches a group."""
 
 import re
+from typing import Any
 
 from sqlalchemy import select, update
 
 from tests.browser.conftest import SHARED, Visiting
-from tests.support.served import Server, hire, state_of
+from tests.support.served import Server, hire, state_of, wait_for
 from tests.support.sysmon import story
 from vedette.model.principal import Role
 from vedette.state.db.schema_audit import AUDIT
@@ -109,3 +110,50 @@ def test_an_alert_is_copied_as_text_for_a_ticket(visiting: Visiting) -> None:
         page.wait_for_selector("#undo :text('Text copied')")
         text = page.evaluate("navigator.clipboard.readText()")
         assert text == page.inner_text("#flyout")
+
+
+def test_watchlists_say_what_they_do_and_are_deleted_by_name(
+    visiting: Visiting, server: Server
+) -> None:
+    host, name = "watched.example", "a.b (c) <b>"
+    with server.analyst() as client, server.sender() as sender:
+        body = {"name": name, "search_query": f"q=hostname:{host}", "index_type": "events"}
+        number = client.post("/api/v1/watchlist", json=body).json()["id"]
+        actions = f"/api/v1/watchlist/{number}/action_type"
+        for action in ("alert", "syslog", "email"):
+            assert client.put(f"{actions}/{action}", json={"enabled": True}).is_success, action
+        assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+        query = {"q": f"watchlist_id:{number}", "rows": 100}
+
+        assert wait_for(lambda: bool(found_in(server, query)), True, 60.0)
+        first = found_in(server, query)[0]["unique_id"]
+        change = {"status": "False Positive"}
+        assert client.post(f"/api/v1/alert/{first}", json=change).is_success
+        url = f"/api/v1/watchlist/{number}"
+        assert wait_for(lambda: int(client.get(url).json()["total_hits"]) > 0, True, 60.0)
+    with visiting() as visit:
+        page = visit.open("/ui/watchlists")
+        row = page.locator(f"tr[data-row='{number}']")
+        count = str(len(found_in(server, query)))
+        assert row.locator("[data-label='Alerts of 7 days']").inner_text().split()[0] == count
+        assert row.locator("[data-label='False positives']").inner_text() == "100 %"
+        assert row.locator("[data-label=Does]").inner_text().split() == ["alert", "syslog"]
+        assert row.locator("[data-label=Owner]").inner_text() not in {"", "–"}
+        page.focus(f"tr[data-row='{number}']")
+        page.keyboard.press("D")
+        page.wait_for_selector(f"#delete-{number}[open]")
+        page.fill(f"#delete-{number} input", "axb (c) <b>")
+        page.keyboard.press("Control+Enter")
+        assert not page.eval_on_selector(f"#delete-{number} input", "one => one.validity.valid")
+        with server.analyst() as client:
+            assert client.get(f"/api/v1/watchlist/{number}").is_success
+        page.fill(f"#delete-{number} input", name)
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo :text('Deleted')")
+        with server.analyst() as client:
+            assert client.get(f"/api/v1/watchlist/{number}").status_code == 404
+
+
+def found_in(server: Server, query: dict[str, Any]) -> list[dict[str, Any]]:
+    with server.analyst() as client:
+        return list(client.get("/api/v2/alert", params=query).json()["results"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from vedette.console.severity import LEVELS
@@ -144,3 +145,22 @@ def bars_of(found: Histogram) -> Bars:
         if step - first < steps
     )
     return Bars(bars, first * width_us, (first + steps) * width_us, most, width_us)
+
+
+def day_bars(days: Sequence[tuple[str, int, int]]) -> tuple[Bar, ...]:
+    """Counts of days (ISO date, count, hosts), in order, each where it lies between the first and
+    the last; days without are gaps."""
+    if not days:
+        return ()
+    numbers = [date.fromisoformat(day).toordinal() for day, _, _ in days]
+    width = 1_000 / (numbers[-1] - numbers[0] + 1)
+    most = max(count for _, count, _ in days)
+    return tuple(
+        Bar(
+            *(0, 0, count),
+            left=round((number - numbers[0]) * width, 2),
+            width=round(max(width * 0.86, 2), 2),
+            height=round(max(HEIGHT * count / most, 2), 2),
+        )
+        for number, (_, count, _) in zip(numbers, days, strict=True)
+    )

@@ -161,18 +161,26 @@ async def usage(md5: str, request: Request, here: Here, scope: Within) -> Respon
     return await run_search(request, here, work)
 
 
-@router.get("/api/v1/binary/{md5}", summary="The bytes of a binary")
+@router.get(
+    "/api/v1/binary/{md5}",
+    summary="The bytes of a binary",
+    openapi_extra=described(("reason", "why it is read, for the audit log")),
+)
 async def file(md5: str, request: Request, here: Here, scope: Within) -> Response:
     """A zip with `filedata` and `metadata`, where a sensor sent a copy, else 404: log
     shippers send records about files, not the files. Of a large file it is the beginning:
-    `copied_mod_len` says how much."""
+    `copied_mod_len` says how much. Who read it is in the audit log, with `reason`."""
+    reason = request.query_params.get("reason", "").strip()
+    if len(reason) > limits.MEMBER_CHARS_MAX:
+        raise BadRequestError(f"reason: longer than {limits.MEMBER_CHARS_MAX} characters")
+    why = {"reason": reason} if reason else None
 
     def work(engine: BoundedEngine) -> Response:
         row = binary_search.summary(engine, scope, md5)
         name = copy_name(row)
         copy = here.copies.open_copy(name, scope, here.clock.now_us())
         if copy is not None:
-            audit_trail.record(here.database, Entry("read", "file copy", name.upper()))
+            audit_trail.record(here.database, Entry("read", "file copy", name.upper(), after=why))
             with copy:
                 return zip_answer(copy, _described(here, row, scope), name.upper())
         raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only its metadata")
