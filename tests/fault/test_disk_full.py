@@ -117,6 +117,26 @@ def test_an_import_waits_for_room(
     assert summary["stored"] + summary["records"] + summary["duplicate"] == IMPORTED
 
 
+def test_an_import_that_begins_on_a_full_disk_waits_for_room(
+    small_disk: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    log = written(tmp_path_factory.mktemp("log") / "events.json", 100, 5)
+    data = small_disk / "data"
+    command = [sys.executable, "-m", "vedette", "import", str(log), "--data", str(data), "--json"]
+    subprocess.run(command, check=True, capture_output=True)
+    fill(small_disk)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert b"disk is full" in process.stderr.readline()
+        time.sleep(2.0)
+        assert process.poll() is None, "it waits"
+        (small_disk / "ballast").unlink()
+        reported, complaints = process.communicate(timeout=RECOVERY_S)
+    assert process.returncode == 0, complaints[-4_000:]
+    summary = json.loads(reported)
+    assert (summary["read"], summary["rejected"]) == (100, 0)
+
+
 def _refuse_for_a_while(client: httpx.Client, senders: list[Sender], seconds: float) -> None:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:

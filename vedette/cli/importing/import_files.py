@@ -5,11 +5,14 @@ the server that runs on the data directory, or stored directly when none runs. T
 read while one is sent, and the first while the store is opened.
 """
 
+import errno
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from shutil import disk_usage
 from typing import Annotated
 
 import typer
@@ -32,8 +35,14 @@ from vedette.cli.importing.import_summary import Summary
 from vedette.cli.loading import loading
 from vedette.cli.options import DataOption, JsonOption, load_settings
 from vedette.cli.printing import print_json
+from vedette.errors import StartError, UnavailableError
 from vedette.importer import file_sequence
-from vedette.limits import IMPORT_SHARED_BYTES_MIN
+from vedette.limits import (
+    DISK_FREE_BYTES_MIN,
+    IMPORT_ATTEMPTS_MAX,
+    IMPORT_SHARED_BYTES_MIN,
+    OFFLINE_IMPORT_RETRY_S,
+)
 from vedette.settings import Settings
 
 EXIT_NOTHING_READ = 2
@@ -121,7 +130,23 @@ def _own_store(settings: Settings, closing: ExitStack) -> Sender:
     with loading():
         from vedette.cli.importing.offline_import import own_store  # engines take a second to load
 
-    return closing.enter_context(own_store(settings))
+    for attempt in range(IMPORT_ATTEMPTS_MAX):
+        try:
+            return closing.enter_context(own_store(settings))
+        except (UnavailableError, StartError, OSError) as error:
+            if not _is_full(settings.data, error):
+                raise
+            if not attempt:
+                typer.echo("vedette: the disk is full: the import waits for room", err=True)
+            time.sleep(OFFLINE_IMPORT_RETRY_S)
+    raise UnavailableError("the disk is full: make room, and import again")
+
+
+def _is_full(data: Path, error: Exception) -> bool:
+    """Whether a store could not be opened for want of room, also if there is some again."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOSPC
+    return "disk is full" in str(error) or disk_usage(data).free < DISK_FREE_BYTES_MIN
 
 
 def run_import(
