@@ -1,9 +1,14 @@
 """What users change of their own account in the console."""
 
+import pyotp
+
 from tests.browser.conftest import PASSWORD, SHARED, Visiting
 from tests.support.served import Server, hire, state_of
+from vedette.clock import SystemClock
 from vedette.model.principal import Role
-from vedette.state.accounts import users
+from vedette.state.accounts import cloud_apps, users
+from vedette.state.accounts.cloud_apps import AppChange
+from vedette.state.sensors.enrolment import issue_secret
 
 pytestmark = SHARED
 
@@ -38,3 +43,49 @@ def test_a_user_changes_the_password_on_the_page_of_preferences(
     body = {"username": name, "password": NEW_PASSWORD}
     with server.client() as client:
         assert client.post("/api/v1/session", json=body).status_code == 200
+
+
+def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: Server) -> None:
+    for name in ("never-signs-in", "signs-in"):
+        hire(server, name, {1: Role.VIEWER})
+    with state_of(server) as database:
+        users.change(database, "signs-in", users.Changes(password=PASSWORD))
+    body = {"username": "signs-in", "password": PASSWORD}
+    with server.client() as client:
+        token = client.post("/api/v1/session", json=body).json()["csrf_token"]
+        headers = {"X-CSRF-Token": token}
+        uri = client.post("/api/v1/secondfactor", headers=headers).json()["uri"]
+        code = pyotp.parse_uri(uri)
+        assert isinstance(code, pyotp.TOTP)
+        answer = client.put("/api/v1/secondfactor", json={"code": code.now()}, headers=headers)
+        assert answer.is_success
+    with visiting() as visit:
+        page = visit.open("/ui/access")
+        never = page.inner_text("tr[aria-label=never-signs-in]")
+        assert "not lately" in never
+        assert "with a code" not in never
+        of_user = page.locator("tr[aria-label=signs-in]")
+        assert "with a code" in of_user.inner_text()
+        assert of_user.locator("td[data-label='Last sign-in'] time").count() == 1
+
+
+def test_apps_of_the_cloud_side_have_a_tab(visiting: Visiting, server: Server) -> None:
+    with state_of(server) as database:
+        new = AppChange(name="<b>an app</b>", description="reads alerts")
+        cloud_apps.add(database, "oauth", new, SystemClock().now_us())
+    with visiting() as visit:
+        text = visit.open("/ui/access?tab=apps").inner_text("main table")
+        assert "<b>an app</b>" in text
+        assert "reads alerts" in text
+
+
+def test_a_group_says_how_old_its_enrolment_secret_is(visiting: Visiting, server: Server) -> None:
+    with state_of(server) as database:
+        secret = issue_secret(database, 1)
+    viewer = hire(server, "viewer-of-the-group", {1: Role.VIEWER})
+    with visiting() as visit:
+        page = visit.open("/ui/groups/1")
+        assert f"Enrolment secret {secret.id} made" in page.inner_text("main")
+        assert secret.secret not in page.content()
+    with server.client(**{"X-Auth-Token": viewer}) as client:
+        assert "Enrolment secret" not in client.get("/ui/groups/1").text

@@ -10,6 +10,7 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 
 from vedette.errors import BadRequestError
+from vedette.query.check.time import moment_us
 
 MOST: int = 1 << 53
 """Largest whole number that is accepted: what JSON clients represent exactly."""
@@ -40,6 +41,16 @@ def bounded_number(name: str, value: object, *, least: int = 0, most: int = MOST
     if not least <= number <= most:
         raise BadRequestError(f"{name}: must be from {least} to {most}, not {number}")
     return number
+
+
+def time_of(query: QueryParams, name: str, now_us: int) -> int | None:
+    """The time of a parameter: a date, a time in ISO 8601, or -24h; None where there is none.
+    Raises BadRequestError."""
+    text = query.get(name, "").strip()
+    try:
+        return moment_us(text, now_us) if text else None
+    except ValueError as error:
+        raise BadRequestError(f"{name}: {error}") from None
 
 
 def flag(query: QueryParams, name: str) -> bool:

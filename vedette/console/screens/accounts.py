@@ -11,13 +11,23 @@ from starlette.responses import RedirectResponse, Response
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
-from vedette.api.schemas.parameters import whole_number
+from vedette.api.schemas.parameters import time_of, whole_number
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.model.principal import ROLE_NAMES, Principal
-from vedette.state.accounts import audit_trail, kept_views, teams, tokens, users
+from vedette.state.accounts import (
+    audit_trail,
+    cloud_apps,
+    identities,
+    kept_views,
+    second_factor,
+    teams,
+    tokens,
+    users,
+)
 from vedette.state.accounts.audit_trail import Search
 from vedette.state.accounts.kept_views import Permalink
+from vedette.state.accounts.tokens import Token
 from vedette.state.accounts.user_rights import effective_rights
 from vedette.state.policy import groups
 
@@ -26,7 +36,10 @@ router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 
-TABS: Final = ("users", "teams", "tokens")
+TABS: Final = ("users", "teams", "tokens", "apps")
+FILTERS: Final = ("target", "author", "action", "kind", "from", "to")
+"""Parameters of the audit log that its export and its pages keep."""
+
 ACTIONS: Final = ("create", "change", "delete", "read", "run")
 
 
@@ -38,13 +51,16 @@ async def access(request: Request, here: Here) -> Response:
 
     def work() -> dict[str, Any]:
         now_us = here.clock.now_us()
+        issued = tokens.all_tokens(here.database)
         return {
             "users": users.all_users(here.database),
+            **_signing_in(here, issued),
             "teams": teams.all_teams(here.database),
+            "apps": cloud_apps.all_apps(here.database),
             "tokens": [
                 (one, one.is_good(now_us))
                 for one in sorted(
-                    tokens.all_tokens(here.database),
+                    issued,
                     key=lambda one: (not one.is_good(now_us), -one.created_us),
                 )
                 if one.kind not in ("session", "link")
@@ -54,6 +70,22 @@ async def access(request: Request, here: Here) -> Response:
 
     values = await to_thread.run_sync(work)
     return render(request, "screens/access.html", tab=tab, tabs=TABS, roles=ROLE_NAMES, **values)
+
+
+def _signing_in(here: Services, issued: list[Token]) -> dict[str, Any]:
+    """How users sign in besides a password, and when each last did, as far as sessions are kept."""
+    last: dict[str, int] = {}
+    for one in issued:
+        if one.kind == "session":
+            last[one.holder] = max(one.created_us, last.get(one.holder, 0))
+    vouching: dict[str, list[str]] = {}
+    for identity in identities.all_identities(here.database):
+        vouching.setdefault(identity.username, []).append(identity.provider)
+    return {
+        "last": last,
+        "vouching": vouching,
+        "with_code": second_factor.users_with_one(here.database),
+    }
 
 
 @router.get("/ui/_/access/effective", summary="What a user may see and do")
@@ -80,16 +112,24 @@ async def audit(request: Request, here: Here) -> Response:
         action=params.get("action", "") if params.get("action", "") in ACTIONS else "",
         kind=params.get("kind", ""),
         target=params.get("target", ""),
+        from_us=time_of(params, "from", here.clock.now_us()),
+        to_us=time_of(params, "to", here.clock.now_us()),
         start=whole_number(params, "start", 0),
         rows=limits.PAGE_ROWS,
     )
 
     def work() -> dict[str, Any]:
         total, entries = audit_trail.search(here.database, wanted)
-        return {"total": total, "found": entries, "head": audit_trail.head(here.database)}
+        return {
+            "total": total,
+            "found": entries,
+            "head": audit_trail.head(here.database),
+            "facets": audit_trail.facets(here.database, wanted),
+        }
 
+    asked = {name: params[name] for name in FILTERS if params.get(name)}
     return render(
-        request, "screens/audit.html", wanted=wanted, actions=ACTIONS,
+        request, "screens/audit.html", wanted=wanted, asked=asked, actions=ACTIONS,
         page_rows=limits.PAGE_ROWS, **await to_thread.run_sync(work),
     )  # fmt: skip
 

@@ -22,6 +22,7 @@ from vedette.state.policy import filters, groups, watchlists
 from vedette.state.policy.groups import Group
 from vedette.state.policy.watchlists import ALL_GROUPS
 from vedette.state.sensors import sensor_list
+from vedette.state.sensors.enrolment import Secret, group_secrets
 from vedette.state.sensors.sensor_list import SensorQuery
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -58,6 +59,7 @@ async def one(
             "was": group_body(found, 0, [], ""),
             "members": _members(here, scope, number),
             "sections": shown_options(found.options),
+            "secrets": _secrets(here, caller, number),
             "teams": _teams(here, number) if caller.is_global_admin else [],
             **_touching(here, number),
         }
@@ -92,6 +94,13 @@ def _touching(here: Services, group_id: int) -> dict[str, Any]:
         ],
         "watchlists": [one for one in watched if one.group_id in (group_id, ALL_GROUPS)],
     }
+
+
+def _secrets(here: Services, caller: Principal, group_id: int) -> list[Secret]:
+    """The group's enrolment secrets, for who may have them; the page says how old they are."""
+    if caller.role_in(group_id) < Role.ADMINISTRATOR:
+        return []
+    return group_secrets(here.database, group_id)
 
 
 def _teams(here: Services, group_id: int) -> list[tuple[Team, Role]]:

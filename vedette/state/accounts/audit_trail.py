@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
+from vedette.limits import AUDIT_FACET_ENTRIES, FACET_VALUES_SHOWN
 from vedette.state.db.audit_log import FIRST_HASH, Entry, chained, note
 from vedette.state.db.database import Database
 from vedette.state.db.schema_audit import AUDIT, AUDIT_HEAD
@@ -82,6 +83,29 @@ def search(database: Database, wanted: Search) -> tuple[int, list[AuditEntry]]:
     with database.reading() as connection:
         rows = connection.execute(page).mappings().all()
         return connection.scalar(count) or 0, [_entry(row) for row in rows]
+
+
+def facets(database: Database, wanted: Search) -> dict[str, list[tuple[str, int]]]:
+    """Who, actions and kinds of the newest `AUDIT_FACET_ENTRIES` entries that answer, the most
+    frequent first."""
+    newest = (
+        select(AUDIT.c.author, AUDIT.c.action, AUDIT.c.kind)
+        .where(*_conditions(wanted))
+        .order_by(AUDIT.c.number.desc())
+        .limit(AUDIT_FACET_ENTRIES)
+        .subquery()
+    )
+    found: dict[str, list[tuple[str, int]]] = {}
+    with database.reading() as connection:
+        for column in newest.c:
+            query = (
+                select(column, func.count().label("entries"))
+                .group_by(column)
+                .order_by(func.count().desc(), column)
+                .limit(FACET_VALUES_SHOWN)
+            )
+            found[column.name] = [(row[0], row[1]) for row in connection.execute(query)]
+    return found
 
 
 def pages(database: Database, wanted: Search, last: int) -> Iterator[list[AuditEntry]]:

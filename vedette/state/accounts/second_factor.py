@@ -56,6 +56,13 @@ def confirm(database: Database, sealing: Sealing, username: str, code: str, now_
         )
 
 
+def users_with_one(database: Database) -> frozenset[int]:
+    """Ids of the users whose second factor is in force."""
+    with database.reading() as connection:
+        in_force = select(SECOND_FACTOR.c.user_id).where(SECOND_FACTOR.c.secret != "")
+        return frozenset(connection.scalars(in_force))
+
+
 def remove(database: Database, username: str) -> None:
     """A password is enough again. Idempotent."""
     user_id = users.id_of(database, username)

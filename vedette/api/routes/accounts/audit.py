@@ -12,11 +12,10 @@ from starlette.responses import Response, StreamingResponse
 
 from vedette import limits
 from vedette.api.http.responses import json_answer
-from vedette.api.schemas.parameters import described, flag, whole_number
+from vedette.api.schemas.parameters import described, flag, time_of, whole_number
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
-from vedette.query.check.time import moment_us
 from vedette.state.accounts import audit_trail
 from vedette.state.accounts.audit_trail import AuditEntry, Search
 from vedette.state.db.audit_log import Entry
@@ -98,8 +97,8 @@ def _search(query: QueryParams, now_us: int) -> Search:
         kind=query.get("kind", ""),
         target=query.get("target", ""),
         one=_object(query),
-        from_us=_time(query, "from", now_us),
-        to_us=_time(query, "to", now_us),
+        from_us=time_of(query, "from", now_us),
+        to_us=time_of(query, "to", now_us),
         start=whole_number(query, "start", 0),
         rows=whole_number(query, "rows", 100, most=limits.AUDIT_ROWS_MAX),
     )
@@ -113,14 +112,6 @@ def _object(query: QueryParams) -> tuple[str, str] | None:
     if not kind or not colon:
         raise BadRequestError("object: write kind:name, e.g. user:ann")
     return kind, name
-
-
-def _time(query: QueryParams, name: str, now_us: int) -> int | None:
-    text = query.get(name, "").strip()
-    try:
-        return moment_us(text, now_us) if text else None
-    except ValueError as error:
-        raise BadRequestError(f"{name}: {error}") from None
 
 
 def _entries(here: Services, wanted: Search) -> Iterator[AuditEntry]:
