@@ -175,20 +175,19 @@ def test_isolation_cuts_connections_and_leaves_the_servers(
 
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS")
-def test_isolation_holds_with_a_bad_exclusion_and_after_the_table_is_deleted(
+def test_isolation_holds_with_an_exclusion_without_a_port_and_after_the_table_is_deleted(
     host: Cable, near_server: Server, echo: int, tmp_path: Path
 ) -> None:
     sensor = _sensor(near_server, host, tmp_path / "s")
     with _client(near_server) as client:
         try:
             number = sensor.record(client)["id"]
-            exclusions = [{"name": "x", "ip_address": host.outside[1], "enabled": True}]
+            exclusions = [{"name": "x", "ip_address": "192.0.2.9", "enabled": True}]
             changed = client.put("/api/v3/group/1", json={"isolation_exclusions": exclusions})
             assert changed.status_code in {200, 204}, changed.text
             _order(client, number, isolate=True)
             assert wait_for(lambda: _state(client, number), (True, True), TIMEOUT_S)
             assert wait_for(lambda: _is_cut(host, echo), True, TIMEOUT_S)
-            assert wait_for(lambda: "left out" in _health(client, number), True, TIMEOUT_S)
             delete = [program("nft"), "delete", "table", "inet", "vedette_sensor"]
             subprocess.run([*host.enter, *delete], check=True)
             assert wait_for(lambda: _is_cut(host, echo), True, TIMEOUT_S)

@@ -27,7 +27,7 @@ LANGUAGES: Final[Mapping[str, str]] = {ENGLISH: "English", "de": "Deutsch"}
 PLACEHOLDER: Final = re.compile(r"\{(\d)\}")
 _WORDS: Final = re.compile(r"[^\W\d_]{2}")
 _ACCENTS: Final = str.maketrans("aeiouAEIOU", "áéíóúÁÉÍÓÚ")
-_LINE: Final = re.compile(r'(msgctxt|msgid|msgstr)?\s*(".*")')
+_LINE: Final = re.compile(r'(?:(msgctxt|msgid|msgstr) )?(".*")')
 
 
 def is_text(text: str) -> bool:

@@ -5,7 +5,6 @@ rows without a word. So parts are listed when the store is closed and compared w
 next. After a kill there is no list, and nothing is compared.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -14,12 +13,10 @@ from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.schema.tables import PARTITIONED
 
-_NAME: Final = re.compile(r"([^_]+)_(\d+)_(\d+)_\d+(?:_\d+)?")
-"""Partition, first and last block, level, mutation."""
 _ACTIVE: Final = "name, rows * active, hash_of_all_files"
 _DETACHED: Final = "if(reason = '', name, substring(name, length(reason) + 2)), 0, ''"
 """A part that the engine has put aside is named after why, too."""
-_TEXT: Final = re.compile(r"([^/]+)/([^/:]+):(\d+):([0-9a-f]+)")
+_ROWS_DIGITS: Final = 19
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,9 +35,16 @@ class ListedPart:
 
 
 def read_parts(text: str) -> list[ListedPart]:
-    """Of `ListedPart.text`, with spaces between."""
-    found = (_TEXT.fullmatch(word) for word in text.split())
-    return [ListedPart(one[1], one[2], int(one[3]), one[4]) for one in found if one is not None]
+    """Of `ListedPart.text`, with spaces between; what is none is left out."""
+    return [part for word in text.split() if (part := _part(word)) is not None]
+
+
+def _part(word: str) -> ListedPart | None:
+    table, _, rest = word.partition("/")
+    name, *values = rest.split(":")
+    if len(values) != 2 or not values[0].isdecimal() or len(values[0]) > _ROWS_DIGITS:
+        return None
+    return ListedPart(table, name, int(values[0]), values[1])
 
 
 def list_parts(engine: Engine) -> list[ListedPart]:
@@ -75,27 +79,33 @@ class _Blocks:
 
     def add(self, part: ListedPart) -> None:
         if (name := _named(part.name)) is not None:
-            self._found.setdefault((part.table, name[1]), []).append((int(name[2]), int(name[3])))
+            partition, first, last = name
+            self._found.setdefault((part.table, partition), []).append((first, last))
 
     def has(self, part: ListedPart) -> bool:
         """Whether a part has all blocks of this one, or parts within it have the first and the
         last: numbers in between may never have been of its partition."""
         if (name := _named(part.name)) is None:
             return True
-        first, last = int(name[2]), int(name[3])
-        found = self._found.get((part.table, name[1]), ())
+        partition, first, last = name
+        found = self._found.get((part.table, partition), ())
         within = [one for one in found if first <= one[0] and one[1] <= last]
         ends = {one[0] for one in within} & {first}, {one[1] for one in within} & {last}
         return all(ends) or any(one[0] <= first and last <= one[1] for one in found)
 
 
-def _named(name: str) -> re.Match[str] | None:
-    return _NAME.fullmatch(name)
+def _named(name: str) -> tuple[str, int, int] | None:
+    """Partition, first and last block of a part. Level and mutation are behind them; None for
+    what is named otherwise."""
+    partition, *numbers = name.split("_")
+    if not partition or len(numbers) not in (3, 4) or not all(one.isdecimal() for one in numbers):
+        return None
+    return partition, int(numbers[0]), int(numbers[1])
 
 
 def _partition(name: str) -> str:
     found = _named(name)
-    return found[1] if found is not None else ""
+    return found[0] if found is not None else ""
 
 
 def _stored(engine: Engine, columns: str, parts: str) -> list[ListedPart]:
