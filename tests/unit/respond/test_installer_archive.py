@@ -98,7 +98,10 @@ def test_a_value_that_would_write_other_settings_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [texts.linux_script("sensor.pyz"), texts.osx_script("sensor.pkg", "edr.example:8443")],
+    [
+        texts.linux_script("sensor.pyz"),
+        texts.osx_script("sensor.pkg", "https://edr.example:8443/vedette"),
+    ],
 )
 def test_a_shell_script_is_one_and_nothing_is_left_to_fill_in(script: str) -> None:
     subprocess.run(["sh", "-n"], input=script, text=True, check=True)
@@ -106,9 +109,10 @@ def test_a_shell_script_is_one_and_nothing_is_left_to_fill_in(script: str) -> No
 
 
 def test_a_windows_script_names_package_and_host() -> None:
-    script = texts.windows_script("sensor.msi", "msi", "edr.example:8443")
+    script = texts.windows_script("sensor.msi", "msi", "https://edr.example:8443/vedette")
     assert "sensor.msi" in script
     assert "--tls_hostname=edr.example:8443" in script
+    assert "--enroll_tls_endpoint=/vedette/osquery/enroll" in script
     assert "$$" not in script
 
 
