@@ -1,13 +1,13 @@
 """What feeds and watchlists found in a process of the list."""
 
 from vedette.console.process_columns import hits_of
-from vedette.model.findings.tag import TAGS, Tag
+from vedette.model.findings.tag import TAGS, Tag, TagFamily
 
 SEGMENT = ("00000001-0000-0001-01d0-000000000001", 1)
 
 
-def tag(family: str, name: str, report: str = "") -> Tag:
-    return Tag(document=SEGMENT, family=family, name=name, time_us=1, report=report)  # type: ignore[arg-type]
+def tag(family: TagFamily, name: str, report: str = "") -> Tag:
+    return Tag(document=SEGMENT, family=family, name=name, time_us=1, report=report)
 
 
 def test_each_feed_and_watchlist_is_counted_once() -> None:
