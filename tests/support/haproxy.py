@@ -2,12 +2,16 @@
 
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from tests.support.served import wait_for
 
 CONFIGURATION = Path("deploy/cluster/haproxy/haproxy.cfg")
 ADDRESS = "127.0.0.5"
@@ -39,7 +43,7 @@ def on_loopback(text: str, ports: Mapping[str, int], binds: Mapping[int, int]) -
 def haproxy(
     folder: Path, ports: Mapping[str, int], binds: Mapping[int, int]
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """Until the end. Skips the test where there is no HAProxy."""
+    """Once it listens, until the end. Skips the test where there is no HAProxy."""
     program = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
     if program is None:
         pytest.skip("no haproxy on this machine")
@@ -50,7 +54,16 @@ def haproxy(
     with (folder / "haproxy.log").open("wb") as log:
         process = subprocess.Popen([program, "-db", "-f", path], stdout=log, stderr=log)
         try:
+            for port in binds.values():
+                assert wait_for(partial(_listens, port), True, 60), path.with_suffix(
+                    ".log"
+                ).read_text()
             yield process
         finally:
             process.terminate()
             process.wait(30)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
