@@ -162,7 +162,7 @@ def start_write_path(
         clock,
         engines.state,
         guard,
-        None if cluster is None else cluster.numbers,
+        None if cluster is None else cluster.partition_changes,
     )
     filters = FilterReloader(engines.state, processor, clock)
     filters.reload()

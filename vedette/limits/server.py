@@ -195,4 +195,8 @@ PARTITIONS_FOLLOWED_S = 2
 """Between two looks at which partition the servers of a cluster write to, and which not."""
 
 PARTITIONS_FOLLOW_WAIT_S = 60
-"""How long a change of a partition waits for commits of other servers that may write to it."""
+"""How long a change of a partition waits for other servers to go along with it, and for commits
+that may write to it."""
+
+PARTITIONS_WAIT_STEP_S = 0.1
+"""Between two looks at whom such a change waits for."""

@@ -42,11 +42,17 @@ _DAY_MS = 24 * _HOUR_MS
 
 
 class OtherWriters(Protocol):
-    """Servers that write to the same partitions (`vedette/servers/shared_numbers.py`)."""
+    """Servers that write to the same partitions (`vedette/servers/partition_changes.py`)."""
 
-    def wait_until_followed(self) -> None:
-        """Returns when all have called `follow`, and what they were writing before is over. Blocks
-        for seconds; raises UnavailableError."""
+    def announced(self) -> int:
+        """The number of the last change that one of them has announced."""
+
+    def note_followed(self, change: int) -> None:
+        """Says to the others that this server goes along with all changes up to this one."""
+
+    def announce_and_wait(self) -> None:
+        """Returns when all others go along with what the store says now, and what they were writing
+        before is over. Blocks for seconds; raises UnavailableError."""
 
 
 class PartitionControl:
@@ -97,6 +103,7 @@ class PartitionControl:
         those that must not be."""
         if self._others is None:
             return
+        change = self._others.announced()
         hot_ms, unmounted = stored.writable(self._engine)
         if hot_ms > self._processor.windows.partition_ms:
             self._ingest_queue.between_commits(lambda: self._processor.windows.roll(hot_ms))
@@ -105,12 +112,13 @@ class PartitionControl:
                 lambda: self._processor.without_partitions(unmounted)
             )
             self._unmounted = unmounted
+        self._others.note_followed(change)
 
     def _announce(self, name: str, state: Literal["cold", "deleted"]) -> None:
         """Returns when no other server writes to a partition any more."""
         if self._others is not None:
             stored.announce(self._engine, name, state)
-            self._others.wait_until_followed()
+            self._others.announce_and_wait()
 
     def maintain(self, settings: Settings) -> None:
         """Rolls and deletes partitions that are due by age, size or free disk space; by age nothing

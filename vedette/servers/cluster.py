@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from vedette.errors import UnavailableError
 from vedette.servers.membership import Membership
+from vedette.servers.partition_changes import PartitionChanges
 from vedette.servers.server_token import ServerTokens, is_digest_of
 from vedette.servers.shared_numbers import SharedNumbers
 
@@ -15,6 +16,7 @@ class Cluster:
 
     membership: Membership
     numbers: SharedNumbers
+    partition_changes: PartitionChanges
     tokens: ServerTokens
     now_us: Callable[[], int]
 

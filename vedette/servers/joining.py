@@ -14,6 +14,7 @@ from vedette.servers.cluster import Cluster
 from vedette.servers.forwarding import Forwarding
 from vedette.servers.host_router import HostRouter
 from vedette.servers.membership import Membership
+from vedette.servers.partition_changes import PartitionChanges
 from vedette.servers.server_token import ServerTokens
 from vedette.servers.shared_numbers import SharedNumbers
 from vedette.settings import Settings
@@ -108,7 +109,8 @@ def open_cluster(
     closing.callback(membership.close)
     numbers = SharedNumbers(database, membership, newest_seq, settle_s)
     closing.callback(numbers.close)
-    return Cluster(membership, numbers, ServerTokens(database), clock.now_us)
+    changes = PartitionChanges(database, membership)
+    return Cluster(membership, numbers, changes, ServerTokens(database), clock.now_us)
 
 
 def intake_of(ingest_queue: IngestQueue, cluster: Cluster) -> Intake:

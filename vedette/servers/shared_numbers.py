@@ -15,7 +15,6 @@ from threading import Lock
 
 import structlog
 
-from vedette import limits
 from vedette.errors import UnavailableError, VedetteError
 from vedette.limits import INGEST_RECOVER_INTERVAL_S
 from vedette.servers.membership import Membership
@@ -90,15 +89,6 @@ class SharedNumbers:
         for seq in self._uncertain:
             self._ended.put(seq)
         self._uncertain = set()
-
-    def wait_until_followed(self) -> None:
-        time.sleep(2 * limits.PARTITIONS_FOLLOWED_S)
-        newest = commit_numbers.newest(self._database)
-        until_s = time.monotonic() + limits.PARTITIONS_FOLLOW_WAIT_S
-        while commit_numbers.settled(self._database) < newest:
-            if time.monotonic() > until_s:
-                raise UnavailableError("a commit to this partition does not end; try again")
-            time.sleep(0.1)
 
     def close(self) -> None:
         self._ended.put(None)

@@ -38,6 +38,8 @@ class RunningServer:
     """Of the Sigma rules that it judges by (`judged_rules.py`); None while it judges nothing."""
     shard_version: int | None
     """The oldest view of the shards that it works by (`sensors/shard_moves.py`)."""
+    partition_change: int | None
+    """The last change of partitions that it goes along with (`partition_changes.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

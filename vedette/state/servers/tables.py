@@ -24,6 +24,7 @@ SERVER = Table(
     *map(_number, ("telemetry_schema", "started_us", "seen_us", "until_us")),
     Column("rules_generation", BigInteger),  # NULL while it judges nothing yet
     Column("shard_version", BigInteger),  # NULL before it has said so
+    Column("partition_change", BigInteger),  # NULL before it has said so
 )
 """The servers that run. `until_us` ends the lease of all that a server holds."""
 
@@ -42,6 +43,7 @@ COMMIT_COUNTER = Table(
     METADATA,
     Column("id", Integer, primary_key=True, autoincrement=False),  # 1: there is one row
     _number("newest"),
+    _number("partition_change"),  # of all that were announced
 )
 
 OPEN_COMMIT = Table(
