@@ -3,6 +3,7 @@
 import os
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from threading import Thread
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
@@ -33,6 +34,7 @@ from vedette.bootstrap.open_forwarders import open_forwarders
 from vedette.bootstrap.write_path import Engines, is_cluster, open_engines, start_write_path
 from vedette.clock import Clock
 from vedette.console.pages import PAGES
+from vedette.console.static_files import digest
 from vedette.errors import UnavailableError
 from vedette.feeds.fetch import Fetcher, FetchRules
 from vedette.feeds.indicators import IndicatorRounds
@@ -100,6 +102,7 @@ def assemble(
         engines = open_engines(settings, clock, closing, accepted_by=accepted_by)
         credentials = start(engines.state, clock.now_us(), settings.token_lifetime_days * _DAY_US)
         services = _connect(loaded, clock, engines, closing, url)
+        Thread(target=digest, name="scripts of the console", daemon=True).start()
         app = create_app(services, PAGES)
         return Assembly(app, services, engines.state, credentials, closing.pop_all())
 

@@ -5,7 +5,6 @@ and the modules find each other by relative imports.
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 from functools import cache, partial
 from importlib.resources import files
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from vedette.api.http.pages import PAGE_TAG
 from vedette.console.catalogue import ENGLISH, LANGUAGES, PSEUDO, translate
 from vedette.console.script_text import with_text
+from vedette.console.short_script import shortened
 from vedette.errors import NotFoundError
 from vedette.limits import STATIC_FILE_S
 
@@ -31,12 +31,6 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     "json": "application/json",
 }
 """By ending; no other file is served."""
-
-
-_COMMENT: Final = re.compile(rb""" // [^"'`]*$""")
-_LITERAL: Final = re.compile(rb"""['`/]""")
-_QUOTED: Final = re.compile(rb"""(?s)("(?:[^"\\]|\\.)*\\?(?:"|\Z))""")
-_BESIDE_MARKS: Final = re.compile(rb" ?([=(){}\[\],;:?<>&|!*]) ?")
 
 
 @cache
@@ -83,36 +77,14 @@ def _collect(folder: Traversable, prefix: str, language: str, found: dict[str, b
         if one.is_dir():
             _collect(one, f"{prefix}{one.name}/", language, found)
         elif one.name.rpartition(".")[2] in MEDIA_TYPES:
-            content = one.read_bytes()
             if one.name.endswith(".js") and not prefix:  # ours
-                text = with_text(content.decode(), partial(translate, language))
-                content = _without_layout(text.encode())
-            found[prefix + one.name] = content
+                text = with_text(_script(one.name), partial(translate, language))
+                found[prefix + one.name] = text.encode()
+            else:
+                found[prefix + one.name] = one.read_bytes()
 
 
-def _without_layout(script: bytes) -> bytes:
-    """A script without indentation, comments, and spaces beside marks, but within "quotes" and on
-    lines with any other literal: a sixth of its bytes. No literal of ours spans lines, which a
-    test holds: so what follows ` // ` without a quote after it is a comment, and a line is joined
-    to the one before where no statement could end between them."""
-    made, before = bytearray(), b";"
-    for line in filter(None, (_line(line.strip()) for line in script.split(b"\n"))):
-        made += line if _is_joined(before, line) else b"\n" + line
-        before = line
-    return bytes(made)
-
-
-def _is_joined(before: bytes, line: bytes) -> bool:
-    goes_on = before[-1] in b";{,([" or line[0] in b")].?:"
-    return b" // " not in before and (goes_on or (before[-1] == line[0] == ord("}")))
-
-
-def _line(line: bytes) -> bytes:
-    if line.startswith(b"//"):
-        return b""
-    line = _COMMENT.sub(b"", line)
-    parts = _QUOTED.split(line)  # what is quoted is every second one
-    if any(map(_LITERAL.search, parts[::2])):
-        return line
-    parts[::2] = [_BESIDE_MARKS.sub(rb"\1", part) for part in parts[::2]]
-    return b"".join(parts)
+@cache
+def _script(name: str) -> str:
+    """One of ours, as short as it is served."""
+    return shortened((files("vedette.console") / "static" / name).read_text(encoding="utf-8"))
