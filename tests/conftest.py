@@ -129,7 +129,8 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     some the other. What is long comes first and what is quick last, so that no worker waits for
     another at the end. Browsers come long after the flows that make network interfaces: a browser
     gives up what it loads when the network changes. There are few groups of them, and long ones:
-    they begin in the middle."""
+    they begin in the middle. Those of the API follow each other: a worker that runs another folder
+    in between ends the server of that package, and starts it again."""
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("xdist_group")
@@ -138,12 +139,11 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     for name, group in groups.items():
         of_folder["first" if name == _FIRST else _folder(group[0])].append(group)
     engines = of_folder.pop("property", []) + of_folder.pop("contract", [])
-    half = len(engines) // 2
     order = [
         *of_folder.pop("first", []),
-        *_spread(of_folder.pop("fault", []) + of_folder.pop("flow", []), engines[:half]),
+        *_spread(of_folder.pop("fault", []) + of_folder.pop("flow", []), engines),
         *of_folder.pop("browser", []),
-        *_spread(of_folder.pop("api", []), engines[half:]),
+        *of_folder.pop("api", []),
         *chain.from_iterable(of_folder.values()),
     ]
     return list(chain.from_iterable(order))

@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import update
 
 from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import Visiting, until
+from tests.browser.conftest import IS_AT_LENGTH, Visiting, until
 from tests.browser.hands import SEND, WAYS, Hands
 from tests.browser.test_accessibility import violations
 from tests.support.feed_server import FeedServer, feed_server
+from tests.support.forms import one_by_name
 from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, blobs_of, open_group, state_of, wait_for
 from tests.support.sysmon import story
@@ -28,7 +29,11 @@ DAY_US = 86_400_000_000
 VERSION = "9.1.0.4"
 
 
-pytestmark = pytest.mark.parametrize("way", WAYS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """All are done with keys, and half of them with each of the others; `make browser` has all."""
+    name = metafunc.definition.nodeid
+    few = ("keyboard", one_by_name(name, ("mouse", "touch")))
+    metafunc.parametrize("way", WAYS if IS_AT_LENGTH else few)
 
 
 @pytest.fixture(scope="module")

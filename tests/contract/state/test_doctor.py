@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, update
 
+from tests.contract.conftest import on_sqlite
 from tests.contract.state.conftest import NOW_US
 from vedette import limits
 from vedette.doctor.finding import worst
@@ -85,11 +86,11 @@ def test_only_tokens_in_use_that_end_soon_are_named(database: Database) -> None:
     assert worst(check_tokens(database, NOW_US)) == "ok"
 
 
+@on_sqlite
 def test_a_garbled_file_is_damaged_and_the_other_checks_say_that_they_cannot_answer(
-    database: Database, engine_name: str, tmp_path: Path
+    database: Database, tmp_path: Path
 ) -> None:
-    if engine_name != "sqlite":
-        pytest.skip("PostgreSQL looks after its files itself")
+    """PostgreSQL looks after its files itself."""
     assert worst(check_database(database)) == "ok"
     database.close()
     path = tmp_path / "state.db"

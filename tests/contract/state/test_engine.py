@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import ProgrammingError
 
+from tests.contract.conftest import on_postgresql, on_sqlite
 from vedette.errors import BadRequestError, ConflictError, UnavailableError, VedetteError
 from vedette.state.accounts import users
 from vedette.state.db import database
@@ -45,9 +46,9 @@ def test_a_name_without_a_form_is_the_callers_fault(database: Database, name: st
         assert not isinstance(refusal.value, UnavailableError)
 
 
+@on_postgresql
 def test_a_statement_that_is_wrong_is_a_bug_and_not_hidden(database: Database) -> None:
-    if database.engine.dialect.name == "sqlite":
-        pytest.skip("SQLite's driver does not distinguish a wrong statement from a failing disk")
+    """SQLite's driver does not distinguish one from a failing disk."""
     with pytest.raises(ProgrammingError), database.reading() as connection:
         connection.execute(text("SELECT nonsense FROM nowhere"))
 
@@ -71,9 +72,9 @@ def test_a_writer_that_waits_too_long_is_asked_to_come_back(
     two.close()
 
 
+@on_sqlite
 def test_a_full_disk_is_unavailable_and_passes(database: Database) -> None:
-    if database.engine.dialect.name != "sqlite":
-        pytest.skip("the disk of PostgreSQL is not ours to fill")
+    """The disk of PostgreSQL is not ours to fill."""
     with database.writing() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.contract.conftest import on_both_states
 from vedette import limits
 from vedette.state.db.database import Database
 from vedette.state.jobs import outbox
@@ -83,6 +84,7 @@ def test_one_at_a_time_holds_a_target(database: Database) -> None:
     assert keys(take(database, now_us=later_us, holder="another")) == ["a"]
 
 
+@on_both_states
 def test_the_start_of_the_only_server_releases_what_a_dead_one_held(
     database: Database, engine_name: str
 ) -> None:
