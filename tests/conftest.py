@@ -24,6 +24,8 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from tests.support.forms import in_form
 from tests.support.indexed import CHOSEN_STORES, STORES
 from tests.support.memory import in_memory
+from tests.support.passwords import hash_cheaply
+from tests.support.rewritten import rewrite_before_workers
 from tests.support.store_pool import StorePool
 from tests.support.two_shards import policies
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
@@ -39,6 +41,8 @@ settings.load_profile("any machine")
 # Where no server configures the log. The default shows the values of all variables of each call,
 # in colour, which takes a second and a half for one exception.
 ConsoleRenderer.get_active().exception_formatter = plain_traceback
+
+hash_cheaply()
 
 _CLUSTERS = """
     <tcp_port>{port}</tcp_port>
@@ -101,6 +105,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Has pytest-xdist keep the order of the tests, in place of groups of many tests first: a
     group of three kills takes longer than one of a hundred words."""
     config.option.loadscopereorder = False
+    rewrite_before_workers(config, Path(__file__).parent)
+    if hasattr(config, "workerinput"):
+        gc.disable()  # what collecting makes is no garbage
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -164,6 +171,7 @@ def pytest_collection_finish() -> None:
     over it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 _ID_BYTES_MAX = 40

@@ -11,10 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pyotp
 import pytest
+from sqlalchemy import select
 
-from tests.support.served import Server, start_server, state_of
+from tests.support.served import STOP_S, Server, launch, listening, start_server, state_of
 from vedette.clock import SystemClock
 from vedette.state.accounts import tokens, users
+from vedette.state.db.schema import USER
 
 PASSWORD = "a quite long password"
 COOKIE = "__Host-vedette-session"
@@ -27,10 +29,26 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from start_server(tmp_path_factory.mktemp("sessions"), *flags)
 
 
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One that hashes passwords as those of users do."""
+    data = tmp_path_factory.mktemp("slow")
+    process = launch(data, "--set", "trusted_proxies=127.0.0.1")
+    try:
+        yield listening(data, process)
+    finally:
+        process.terminate()
+        process.wait(STOP_S)
+
+
 @pytest.fixture
 def name(own: Server) -> str:
+    return new_user(own)
+
+
+def new_user(server: Server) -> str:
     found = f"user-{secrets.token_hex(5)}"
-    with state_of(own) as database:
+    with state_of(server) as database:
         users.add(database, users.NewUser(found, password=PASSWORD), SystemClock().now_us())
     return found
 
@@ -134,11 +152,11 @@ def test_a_disabled_user_and_one_without_a_password_stay_out(own: Server, name: 
         assert sign_in(client, bare, "").status_code == 401
 
 
-def test_a_burst_of_guesses_gets_no_more_than_the_limit(own: Server, name: str) -> None:
-    statuses: list[int] = []
+def test_a_burst_of_guesses_gets_no_more_than_the_limit(slow: Server) -> None:
+    name, statuses = new_user(slow), list[int]()
 
     def guess() -> None:
-        with browser(own, "10.9.9.9") as client:
+        with browser(slow, "10.9.9.9") as client:
             statuses.append(sign_in(client, name, secrets.token_hex(8)).status_code)
 
     threads = [threading.Thread(target=guess) for _ in range(24)]
@@ -148,9 +166,9 @@ def test_a_burst_of_guesses_gets_no_more_than_the_limit(own: Server, name: str) 
         thread.join()
     assert statuses.count(401) == 8
     assert statuses.count(429) == 16
-    with browser(own, "10.9.9.9") as client:
+    with browser(slow, "10.9.9.9") as client:
         assert sign_in(client, name).json()["reason"] == "locked_out"
-    with browser(own) as client:
+    with browser(slow) as client:
         assert sign_in(client, name).status_code == 200
 
 
@@ -279,17 +297,24 @@ def test_neither_passwords_nor_cookies_reach_the_log_or_the_audit(own: Server, n
         assert text not in audit
 
 
-def test_who_guesses_passwords_keeps_nobody_with_a_token_waiting(own: Server, name: str) -> None:
+def test_a_guess_costs_who_has_the_hash_of_a_password_64_mib_thrice(slow: Server) -> None:
+    with state_of(slow) as database, database.reading() as connection:
+        asked = select(USER.c.password_hash).where(USER.c.username == "admin")
+        kept = str(connection.scalar(asked))
+    assert kept.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+
+
+def test_who_guesses_passwords_keeps_nobody_with_a_token_waiting(slow: Server) -> None:
     attempts = 16
-    with state_of(own) as database:
-        new = tokens.NewToken("unknown yet", user_id=users.id_of(database, name))
+    with state_of(slow) as database:
+        new = tokens.NewToken("unknown yet", user_id=users.id_of(database, new_user(slow)))
         issued = tokens.issue(database, new, SystemClock().now_us())
     connected = threading.Barrier(attempts + 1)
     answered: list[int] = []
     first = threading.Event()
 
     def guess() -> None:
-        with browser(own) as client:
+        with browser(slow) as client:
             client.get("/healthz")
             connected.wait()
             answered.append(sign_in(client, secrets.token_hex(8), "a wrong password").status_code)
@@ -298,7 +323,7 @@ def test_who_guesses_passwords_keeps_nobody_with_a_token_waiting(own: Server, na
     guessing = [threading.Thread(target=guess) for _ in range(attempts)]
     for thread in guessing:
         thread.start()
-    with own.client(**{"X-Auth-Token": issued.secret}) as client:
+    with slow.client(**{"X-Auth-Token": issued.secret}) as client:
         client.get("/healthz")
         connected.wait()
         first.wait(60)

@@ -13,7 +13,7 @@ from tests.support.served import Server, state_of
 from vedette.clock import SystemClock
 from vedette.state.accounts import users
 
-SIZES = {"320 px": (320, 640), "wide": (1440, 900)}
+SIZES = {"320 px": (320, 640)} | ({"wide": (1440, 900)} if IS_AT_LENGTH else {})
 FEW = (
     *("/ui/", "/ui/alerts?q=&by=rule&then=host", "/ui/process?t=all", "/ui/process/{process}"),
     *("/ui/sensors", "/ui/sensors/{host}", "/ui/sigma/{rule}", "/ui/watchlists", "/ui/access"),

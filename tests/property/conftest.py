@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.indexed import KINDS
+from tests.support.forms import IS_THOROUGH, one_by_name, run_on
+from tests.support.indexed import ALL_STORES, KINDS
 from tests.support.two_shards import database_of, routed
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import ClickHouseEngine
@@ -18,6 +19,18 @@ from vedette.store.schema.tables import (
     SEGMENT,
     definitions,
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """In the short form a test has one of the two other kinds besides plain tables. Joins are what
+    Distributed tables do in another way."""
+    if not (ALL_STORES or IS_THOROUGH or hasattr(metafunc.module, "store")):
+        others = ("distributed", "unindexed")
+        is_of_joins = metafunc.definition.path.stem == "test_joins"
+        other = others[0] if is_of_joins else one_by_name(metafunc.definition.nodeid, others)
+        for fixture in ("store", "told"):
+            run_on(metafunc, fixture, {kind: KINDS[kind] for kind in ("plain", other)})
 
 
 @pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)

@@ -1,7 +1,8 @@
 """Servers that are forked from a process that has imported the program, which is half of a start.
 
 All else is as users have it: a process of its own that runs the command `vedette serve` with its
-words, its environment and its log. Tests of starts and ends launch the program itself.
+words, its environment and its log; but for passwords, which are hashed cheaply. Tests of starts and
+ends launch the program itself.
 """
 
 import gc
@@ -65,6 +66,8 @@ def run_program(words: list[str], environment: Mapping[str, str]) -> None:
     os.environ.update(environment)
     sys.argv = ["vedette", *words]
     gc.freeze()  # what was imported is shared with all servers as long as nobody traverses it
+    from tests.support.passwords import hash_cheaply
     from vedette.cli.main import app
 
+    hash_cheaply()
     app(words)
