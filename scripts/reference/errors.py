@@ -68,6 +68,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "stream_expired": "The stream was not used for `stream_ttl_s`, so it ended. Create another.",
     "token_reads_only": "A read-only token was used for what changes something or tells a secret.",
     "too_large": "A body over its limit, as sent or inflated.",
+    "too_many_trials": "Too many test messages to one target within a minute.",
     "too_many_failures": "Too many requests with bad tokens from one address.",
     "too_many_requests": "The token makes more requests than it may: `requests_per_minute`.",
     "unauthorized": "No token, or one that is unknown, revoked or expired.",

@@ -1,9 +1,13 @@
 """The figures of a server at a glance, and hosts in trouble."""
 
+from typing import Any
+
 import pytest
 
-from tests.support.served import Server
+from tests.support.served import Server, hire, open_group
 from tests.support.sysmon import story
+from vedette import limits
+from vedette.model.principal import Role
 
 
 def test_what_was_refused_is_counted_with_its_reason(server: Server) -> None:
@@ -37,3 +41,43 @@ def test_sensors_are_filtered_by_their_trouble(server: Server, trouble: str, sta
     assert answer.status_code == status
     if status == 200:
         assert answer.json()["total_results"] == 0
+
+
+def refused(server: Server, reason: str) -> dict[str, Any]:
+    with server.analyst() as client:
+        found = client.get("/api/v1/health/refused").json()
+    return next(one for one in found if one["reason"] == reason)
+
+
+def test_the_last_refused_record_of_a_reason_is_shown_cut(server: Server) -> None:
+    marked = {"no": "record", "text": "<b>marked</b>" * 500}
+    with server.sender() as sender:
+        sender.post("/api/v1/ingest", json=[{"no": "record"}, marked])
+    found = refused(server, "unknown_format")
+    assert "<b>marked</b>" in found["text"]
+    assert len(found["text"]) == limits.REFUSED_RECORD_BYTES_MAX < found["size"]
+    assert (found["is_whole"], found["is_hidden"]) == (False, False)
+    assert found["sender"] == "127.0.0.1"
+
+
+def test_a_refused_record_shows_only_its_shape_while_a_group_hides_something(
+    server: Server,
+) -> None:
+    group, _ = open_group(server, "that hides names")
+    path = f"/api/v1/group/{group}"
+    with server.sender() as sender:
+        sender.post("/api/v1/ingest", json=[{"User": "Ann Ö 7"}])
+    with server.analyst() as client:
+        assert client.put(path, json={"pseudonymise_users": True}).is_success
+        hidden = refused(server, "unknown_format")
+        assert hidden["text"] == '{"xxxx":"xxx x 0"}'
+        assert hidden["is_hidden"] is True
+        assert client.put(path, json={"pseudonymise_users": False}).is_success
+    assert "Ann" in refused(server, "unknown_format")["text"]
+
+
+def test_refused_records_are_for_global_administrators(server: Server) -> None:
+    group, _ = open_group(server, "of a curious administrator")
+    token = hire(server, "curious-of-refused", {group: Role.ADMINISTRATOR})
+    with server.client(**{"X-Auth-Token": token}) as client:
+        assert client.get("/api/v1/health/refused").status_code == 403

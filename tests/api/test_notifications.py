@@ -14,7 +14,9 @@ from tests.support.receivers import HttpReceiver, free_port, http_receiver, mail
 from tests.support.sensor import PlayedSensor, enrol, event, secret_of
 from tests.support.served import Server, hire, open_group, start_server, state_of, wait_for
 from vedette.model.principal import Role
+from vedette.notify.targets import webhook_target
 from vedette.state.accounts import users
+from vedette.state.policy import actions
 
 SIGMA = "/api/v1/sigma"
 OUTBOX = "/api/v1/outbox"
@@ -169,6 +171,48 @@ def test_a_bad_change_of_the_outbox_is_refused(
     analyst: httpx.Client, path: str, body: object
 ) -> None:
     assert analyst.post(f"{OUTBOX}/{path}", json=body).status_code == 400
+
+
+def test_a_target_is_tried_and_the_message_says_that_it_is_a_test(
+    server: Server, analyst: httpx.Client, receiver: HttpReceiver, mail_port: int
+) -> None:
+    rule = f"{SIGMA}/{add_rule(analyst, 30, 'thirtieth-word')}"
+    url = f"{receiver.url}&tried"
+    analyst.put(f"{rule}/action_type/http", json={"enabled": True, "url": url})
+    with state_of(server) as database, database.reading() as connection:
+        target = webhook_target(actions.webhooks(connection)[-1])
+    before = len(receiver.posts)
+    answer = analyst.post(f"{OUTBOX}/test", json={"target": target})
+    assert answer.status_code == 200, answer.text
+    assert wait_for(lambda: len(receiver.posts), before + 1) == before + 1
+    told = json.loads(receiver.posts[-1].body)
+    assert told["title"] == "A test message of Vedette"
+    assert told["severity"] == 0
+    group, _ = open_group(server, "of a mailed user")
+    hire(server, "mailed", {group: Role.VIEWER})
+    with state_of(server) as database:
+        users.change(database, "mailed", users.Changes(email="mailed@corp.example"))
+        number = users.id_of(database, "mailed")
+    with mail_server(port=mail_port) as box:
+        tried = {"target": f"email:{number}"}
+        assert analyst.post(f"{OUTBOX}/test", json=tried).status_code == 200
+        assert wait_for(lambda: box.recipients, ["mailed@corp.example"])
+    told_by = analyst.get("/api/v1/audit", params={"action": "run"}).text
+    assert target in told_by
+
+
+def test_a_target_is_not_tried_by_others_nor_without_end(
+    server: Server, analyst: httpx.Client
+) -> None:
+    for target, status in (("http:nowhere", 404), ("syslog", 404), ("email:x", 404), ("", 400)):
+        answer = analyst.post(f"{OUTBOX}/test", json={"target": target})
+        assert answer.status_code == status, answer.text
+    answers = [analyst.post(f"{OUTBOX}/test", json={"target": "http:often"}) for _ in range(9)]
+    assert [one.status_code for one in answers][-1] == 429
+    group, _ = open_group(server, "that tries nothing")
+    token = hire(server, "tries-nothing", {group: Role.ADMINISTRATOR})
+    with server.client(**{"X-Auth-Token": token}) as client:
+        assert client.post(f"{OUTBOX}/test", json={"target": "syslog"}).status_code == 403
 
 
 def test_the_outbox_and_the_policies_are_the_administrators(server: Server) -> None:

@@ -2,6 +2,7 @@
 is, whether feeds, messages and jobs get on. What to do about it says the doctor."""
 
 import shutil
+import string
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,11 +13,12 @@ from vedette.doctor.detection import lateness
 from vedette.model.scope import EVERYTHING
 from vedette.state.devices import update_jobs
 from vedette.state.jobs import outbox
-from vedette.state.policy import feeds, rules
+from vedette.state.policy import feeds, privacy, rules
 from vedette.state.policy.rules import Wanted
 from vedette.store.partitions.lifecycle import list_partitions
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
+_KEPT: Final = frozenset(string.punctuation + string.whitespace)
 _SHARE: Final = 0.95
 
 
@@ -64,6 +66,34 @@ def intake(metrics: CollectorRegistry) -> dict[str, Mapping[str, int]]:
         "records": _counts(metrics, "vedette_ingest_records", "outcome"),
         "rejected": _counts(metrics, "vedette_ingest_rejected", "reason"),
     }
+
+
+def refused_records(here: Services) -> list[dict[str, Any]]:
+    """Members of the answer of `GET /api/v1/health/refused`. A record that was refused has no group
+    whose options could say what of it is hidden: while any group hides something, its letters and
+    digits are."""
+    is_hidden = bool(privacy.load(here.database).groups)
+    return [
+        {
+            "reason": one.reason,
+            "message": one.message,
+            "time_us": one.refused_us,
+            "sender": one.peer_ip,
+            "size": one.size_bytes,
+            "text": _shape(one.text) if is_hidden else one.text.decode("utf-8", "replace"),
+            "is_whole": len(one.text) == one.size_bytes,
+            "is_hidden": is_hidden,
+        }
+        for one in here.ingest_queue.refused.last()
+    ]
+
+
+def _shape(text: bytes) -> str:
+    """How a record is built, without what it says."""
+    return "".join(
+        one if one in _KEPT else "0" if one.isdigit() else "x"
+        for one in text.decode("utf-8", "replace")
+    )
 
 
 def disk(here: Services) -> dict[str, int | None]:

@@ -1,6 +1,5 @@
 """`vedette notify`: whether messages reach whom the settings name."""
 
-import secrets
 from typing import Annotated
 
 import typer
@@ -13,8 +12,8 @@ from vedette.notify.egress import EgressPolicy
 from vedette.notify.http_post import PostRules, checked_url, place_of
 from vedette.notify.mail import MailSender, mail_server
 from vedette.notify.mail_page import TEMPLATES
-from vedette.notify.notice import Notice
 from vedette.notify.syslog import SyslogSender, syslog_server
+from vedette.notify.trial import trial_notice
 from vedette.notify.webhook import Receiver, WebhookSender
 from vedette.settings import Settings
 
@@ -77,18 +76,5 @@ def _webhook(settings: Settings, url: str | None, template: str | None) -> tuple
 
 
 def _envelope() -> Envelope:
-    now_us = SystemClock().now_us()
-    key = f"test-{secrets.token_hex(8)}"
-    notice = Notice(
-        id=key,
-        source_kind="server",
-        source_id="test",
-        source_name="vedette notify test",
-        title="A test message of Vedette",
-        description="Somebody tries whether messages arrive. Nothing was found.",
-        severity=0,
-        level="informational",
-        created_us=now_us,
-        time_us=now_us,
-    )
-    return Envelope(0, key, notice)
+    notice = trial_notice("vedette notify test", SystemClock().now_us())
+    return Envelope(0, notice.id, notice)

@@ -164,3 +164,22 @@ def day_bars(days: Sequence[tuple[str, int, int]]) -> tuple[Bar, ...]:
         )
         for number, (_, count, _) in zip(numbers, days, strict=True)
     )
+
+
+def period_bars(periods: Sequence[tuple[int, int, int]]) -> tuple[Bar, ...]:
+    """Counts of periods (from, until, count) of one unit of time, each as wide as it is long and
+    wide enough to be seen."""
+    if not periods:
+        return ()
+    first, last = min(one[0] for one in periods), max(one[1] for one in periods)
+    whole = max(last - first, 1)
+    most = max(*(count for _, _, count in periods), 1)
+    return tuple(
+        Bar(
+            *(since, until, count),
+            left=round(min(997 * (since - first) / whole, 997), 2),
+            width=round(max(997 * (until - since) / whole, 3), 2),
+            height=round(max(HEIGHT * count / most, 2), 2),
+        )
+        for since, until, count in periods
+    )

@@ -9,6 +9,12 @@ RECORD_NESTING_MAX = 64
 TEXT_CHARS_MAX = 64 * 1024
 """Characters kept of one text value (a command line is at most 32,767 on Windows)."""
 
+REFUSED_RECORD_BYTES_MAX = 2_000
+"""Bytes kept of a record that was refused: enough to see what a sender does wrong."""
+
+REFUSED_RECORDS_MAX = 32
+"""Reasons whose last refused record is kept in memory; there are about twenty."""
+
 AUDIT_LINE_CHARS_MAX = 128 * 1024
 """Characters read of one line of a Linux audit log. The kernel writes at most 8,970 bytes a line;
 auoms puts a whole event with its command line into one."""

@@ -26,6 +26,10 @@ OUTBOX_PURGE_ROWS = 10_000
 OUTBOX_LIST_MAX = 1_000
 """Messages in one answer of the outbox's list."""
 
+OUTBOX_TRIALS_PER_MINUTE = 6
+"""Test messages that people send to one target: enough to set it up, too few to flood whoever reads
+there."""
+
 NOTICE_TEXT_CHARS_MAX = 2_000
 """Characters of one value in a message: command lines of malware are longer, and readers are not
 helped by more. The alert has all of it."""

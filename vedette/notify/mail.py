@@ -41,9 +41,9 @@ _PERMANENT: Final = range(500, 600)
 _OF_LOGIN: Final = frozenset({530, 534, 535, 538})
 """Codes in which the server means this client and not the message."""
 
-Recipient = Callable[[int, int], str]
-"""From a user and a sensor to the address of the user, "" where the user may not see the sensor's
-host, is disabled, gone or has no address."""
+Recipient = Callable[[Notice], str]
+"""From a notice to the address of its reader, "" where they may not see its host, are disabled,
+gone or have no address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class MailSender:
         return len(together)
 
     def _address(self, envelope: Envelope) -> str:
-        return self._recipient(envelope.notice.recipient_id, envelope.notice.sensor_id)
+        return self._recipient(envelope.notice)
 
 
 def compose(

@@ -12,12 +12,14 @@ from vedette.notify.egress import EgressPolicy
 from vedette.notify.http_post import PostRules
 from vedette.notify.mail import MailSender, mail_server
 from vedette.notify.mail_page import TEMPLATES
+from vedette.notify.notice import Notice
 from vedette.notify.syslog import SyslogSender, syslog_server
 from vedette.notify.targets import APP_CONTROL, MAIL, SYSLOG, WEBHOOK
+from vedette.notify.trial import is_trial
 from vedette.notify.webhook import WebhookSender
 from vedette.notify.webhook_receivers import StoredReceivers
 from vedette.settings import Settings
-from vedette.state.accounts.readers import mail_address
+from vedette.state.accounts.readers import mail_address, own_address
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 from vedette.state.policy import app_control
@@ -44,7 +46,7 @@ class SenderContext:
 
 SENDERS: Final[tuple[tuple[str, Callable[[SenderContext], Sender]], ...]] = (
     (MAIL, lambda here: MailSender(
-        mail_server(here.settings), partial(mail_address, here.database)
+        mail_server(here.settings), partial(_mail_address, here.database)
     )),
     (SYSLOG, lambda here: SyslogSender(syslog_server(here.settings))),
     (WEBHOOK, lambda here: WebhookSender(
@@ -60,6 +62,12 @@ SENDERS: Final[tuple[tuple[str, Callable[[SenderContext], Sender]], ...]] = (
 def all_senders(here: SenderContext) -> Mapping[str, Sender]:
     """A sender for each kind of target."""
     return {kind: make(here) for kind, make in SENDERS}
+
+
+def _mail_address(database: Database, notice: Notice) -> str:
+    if is_trial(notice):
+        return own_address(database, notice.recipient_id)
+    return mail_address(database, notice.recipient_id, notice.sensor_id)
 
 
 def _app_control(here: SenderContext) -> AppControlServer:

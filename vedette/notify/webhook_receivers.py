@@ -11,6 +11,7 @@ import orjson
 
 from vedette.model.findings.action import Action
 from vedette.notify.delivery import Envelope, TargetError
+from vedette.notify.trial import is_trial
 from vedette.notify.webhook import Receiver
 from vedette.settings import Settings
 from vedette.state.accounts.readers import may_see
@@ -50,8 +51,10 @@ class StoredReceivers:
         return opened(self._sealing, text) if text else self._default()
 
     def _may_know(self, action: Action, envelope: Envelope) -> bool:
-        return not action.user_id or may_see(
-            self._database, action.user_id, envelope.notice.sensor_id
+        return (
+            not action.user_id
+            or is_trial(envelope.notice)
+            or may_see(self._database, action.user_id, envelope.notice.sensor_id)
         )
 
     def _default(self) -> Receiver:

@@ -26,6 +26,7 @@ from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.limits import INGEST_RECOVER_INTERVAL_S
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.commit_numbers import CommitNumbers
+from vedette.pipeline.refused_record import RefusedRecords
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.clock.guard import ClockGuard
@@ -116,6 +117,7 @@ class IngestQueue:
         self._meter = meter
         self._numbers = numbers
         self._clock_guard = clock_guard
+        self.refused = RefusedRecords()
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         """Items of the inbox that were announced to the processor."""
@@ -356,7 +358,9 @@ class IngestQueue:
 
     def _return_receipts(self, packed: PackedCommit, group: list[_Waiting]) -> None:
         self._release(group)
+        now_us = self._clock.now_us()
         for waiting, receipt in zip(group, packed.receipts, strict=True):
+            self.refused.note(waiting.submission, receipt, now_us)
             waiting.answer.set_result(receipt)
 
     def _answer(self, group: list[_Waiting], error: Exception) -> None:

@@ -58,7 +58,7 @@ def envelope(number: int = 1, title: str = "Encoded PowerShell", user_id: int = 
 
 def send(server: MailServer, envelopes: Sequence[Envelope], to: str = "ann@corp.example") -> int:
     addresses = {1: to, 2: "bob@corp.example"}
-    return MailSender(server, lambda user_id, _: addresses[user_id]).send(envelopes)
+    return MailSender(server, lambda notice: addresses[notice.recipient_id]).send(envelopes)
 
 
 def parsed(box: Mailbox) -> EmailMessage:

@@ -139,6 +139,7 @@ _NOTIFY: Final = (
     ("GET", "/api/v1/outbox/message", Right.ADMINISTER),
     ("POST", "/api/v1/outbox/retry", Right.ADMINISTER),
     ("POST", "/api/v1/outbox/discard", Right.ADMINISTER),
+    ("POST", "/api/v1/outbox/test", Right.ADMINISTER),
     *(
         (method, "/api/v1/settings/global/platformserver", Right.ADMINISTER)
         for method in ("GET", "PUT", "POST")
@@ -397,6 +398,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/doctor"): Right.ADMINISTER,
     ("GET", "/api/v1/user/{username}/effective"): Right.READ,  # their own
     ("GET", "/api/v1/health/summary"): Right.ADMINISTER,
+    ("GET", "/api/v1/health/refused"): Right.ADMINISTER,
     ("GET", "/api/v1/storage/events/partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/new_partition"): Right.ADMINISTER,
     ("POST", "/api/v1/storage/events/{partition_name}/mount"): Right.ADMINISTER,

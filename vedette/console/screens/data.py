@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.health_summary import disk, health_summary
+from vedette.api.health_summary import disk, health_summary, refused_records
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_search
 from vedette.api.services import Services, services
+from vedette.console.histogram import HEIGHT, Bar, period_bars
 from vedette.console.render import render
 from vedette.doctor.examine import Examined, Intake, examine
 from vedette.doctor.finding import SEVERITIES
@@ -19,6 +20,7 @@ from vedette.state.policy import rules, watchlists
 from vedette.state.policy.rules import Wanted
 from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import list_partitions
+from vedette.store.partitions.partition import Partition
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -54,15 +56,33 @@ def _partitions(here: Services) -> dict[str, Any]:
     found = sorted(list_partitions(here.engine), key=lambda one: -one.opened_ms)
     return {
         "partitions": found,
+        "bars": _over_time(found, here.clock.now_us() // 1_000),
+        "height": HEIGHT,
         "disk": disk(here),
         "takes": here.ingest_queue.available,
         "waiting": here.ingest_queue.waiting_bytes,
     }
 
 
+def _over_time(partitions: list[Partition], now_ms: int) -> list[tuple[str, Bar]]:
+    """Each with its state, the oldest first."""
+    old = partitions[::-1]
+    bars = period_bars(
+        [
+            (one.opened_ms, one.closed_ms or max(now_ms, one.opened_ms), one.byte_count)
+            for one in old
+        ]
+    )
+    return [(one.state, bar) for one, bar in zip(old, bars, strict=True)]
+
+
 def _intake(here: Services) -> dict[str, Any]:
     found = health_summary(here)["intake"]
-    return {"intake": found, "most": here.settings.queue_bytes_max}
+    return {
+        "intake": found,
+        "most": here.settings.queue_bytes_max,
+        "refused": refused_records(here),
+    }
 
 
 def _detection(here: Services) -> dict[str, Any]:

@@ -10,15 +10,18 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette.api.http.access import principal_of
 from vedette.api.http.client_address import client_address
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.console.static_files import static_files
+from vedette.model.principal import Principal
+from vedette.notify.trial import targets_to_try
 from vedette.respond.approved_reach import ApprovingReach, approving_reach
 from vedette.settings import catalogue, shown
-from vedette.state.accounts import identity_providers
+from vedette.state.accounts import identity_providers, users
 from vedette.state.accounts import license as licenses
 from vedette.state.jobs import forwarders, outbox
 from vedette.state.policy import app_control, approved_addresses, groups
@@ -27,15 +30,16 @@ from vedette.state.policy.approved_addresses import is_in
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
 
 
 @router.get("/ui/settings", summary="What the server runs with")
-async def settings(request: Request, here: Here) -> Response:
+async def settings(request: Request, here: Here, caller: Caller) -> Response:
     """For global administrators. Secrets are only said to be set."""
     address = client_address(request, here.settings.trusted_proxies)
 
     def work() -> dict[str, Any]:
-        return _kept(here, address) | _connected(here)
+        return _kept(here, address) | _connected(here) | {"untried": _untried(here, caller.name)}
 
     return render(
         request, "screens/settings.html", address=address,
@@ -89,6 +93,13 @@ def _connected(here: Services) -> dict[str, Any]:
         "providers": identity_providers.all_providers(here.database),
         "hiding": _hiding(here),
     }
+
+
+def _untried(here: Services, username: str) -> list[str]:
+    """Targets of messages that never had one."""
+    had = {one.name for one in outbox.targets(here.database)}
+    known = targets_to_try(here.database, here.settings, users.id_of(here.database, username))
+    return [one for one in known if one not in had]
 
 
 def _hiding(here: Services) -> list[tuple[int, str, bool, int]]:

@@ -22,6 +22,13 @@ def mail_address(database: Database, user_id: int, sensor_id: int) -> str:
         return connection.scalar(select(USER.c.email).where(USER.c.id == user_id)) or ""
 
 
+def own_address(database: Database, user_id: int) -> str:
+    """The address of an enabled user, for what is about no host; "" where they have none."""
+    query = select(USER.c.email).where(USER.c.id == user_id, USER.c.enabled.is_(True))
+    with database.reading() as connection:
+        return connection.scalar(query) or ""
+
+
 def _may_see(connection: Connection, user_id: int, sensor_id: int) -> bool:
     of_a_team = exists(
         select(TEAM_MEMBER.c.user_id)

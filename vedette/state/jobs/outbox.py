@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette import limits
+from vedette.errors import BusyError
 from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_actions import OUTBOX, OUTBOX_TARGET
@@ -105,6 +106,18 @@ def enqueue(connection: Connection, messages: Sequence[NewMessage], now_us: int)
             values |= {"refused": OUTBOX_TARGET.c.refused + refused[name], "refused_us": now_us}
         _change_target(connection, name, values)
     return len(accepted)
+
+
+def enqueue_trial(database: Database, message: NewMessage, now_us: int) -> int:
+    """A message by which somebody tries its target, whose backoff ends now; its id. An entry of the
+    audit log. Raises BusyError where the target has no room."""
+    with database.writing() as connection:
+        if not enqueue(connection, [message], now_us):
+            raise BusyError("too many messages wait for this target")
+        _change_target(connection, message.target, {"next_us": 0})
+        note(connection, Entry("run", "outbox target", message.target, None, {"test": message.key}))
+        query = select(OUTBOX.c.id).where(OUTBOX.c.key == message.key)
+        return int(connection.scalar(query) or 0)
 
 
 def due_targets(database: Database, now_us: int) -> list[Target]:

@@ -78,6 +78,13 @@ def by_id(connection: Connection, action_ids: Collection[int]) -> dict[int, Acti
     return {row["id"]: _action(row) for row in connection.execute(query).mappings()}
 
 
+def webhooks(connection: Connection) -> list[Action]:
+    """Those of all sources that are on, by id."""
+    wanted = ACTION.c.type == ActionType.HTTP, ACTION.c.enabled.is_(True)
+    rows = connection.execute(select(ACTION).where(*wanted).order_by(ACTION.c.id)).mappings()
+    return [_action(row) for row in rows]
+
+
 def sealed_secret(connection: Connection, action_id: int) -> str:
     """The sealed secret of a webhook; "" without one."""
     return connection.scalar(select(ACTION.c.secret).where(ACTION.c.id == action_id)) or ""

@@ -5,20 +5,24 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
-from vedette.errors import BadRequestError
-from vedette.limits import OUTBOX_LIST_MAX
+from vedette.errors import BadRequestError, BusyError
+from vedette.limits import OUTBOX_LIST_MAX, OUTBOX_TRIALS_PER_MINUTE
+from vedette.model.principal import Principal
+from vedette.notify.trial import send_trial, trial_notice
 from vedette.state.jobs import outbox
 from vedette.state.jobs.outbox import Message, MessageState, Target
 
 router = APIRouter(tags=["outbox"])
 
 Here = Annotated[Services, Depends(services)]
+Caller = Annotated[Principal, Depends(principal_of)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 _STATES: Final = {state.name.lower(): state for state in MessageState}
@@ -81,6 +85,23 @@ def discard(here: Here, body: Body) -> Response:
         raise BadRequestError("ids: is missing")
     count = outbox.discard(here.database, ids, here.clock.now_us())
     return json_answer({"result": "success", "count": count})
+
+
+@router.post("/api/v1/outbox/test", summary="Try a target")
+def test(here: Here, caller: Caller, body: Body) -> Response:
+    """A message that is marked as a test and says nothing of any host goes to `target`, behind what
+    waits there; a backoff ends. Also to targets that never had a message: `syslog`, webhooks of
+    actions that are on, `email:ID` of a user. `id` is that of the message, whose state `GET
+    /api/v1/outbox/message` tells; at most 6 a minute for one target."""
+    check_members(body, "target", of="the request")
+    target = body.get("target")
+    if not isinstance(target, str) or not target:
+        raise BadRequestError("target: is missing")
+    now_us = here.clock.now_us()
+    if not here.rates.take(f"trials of {target[:200]}", OUTBOX_TRIALS_PER_MINUTE, now_us):
+        raise BusyError("this target was tried too often within a minute", reason="too_many_trials")
+    found = send_trial(here.database, here.settings, target, trial_notice(caller.name, now_us))
+    return json_answer({"result": "success", "id": found})
 
 
 def _ids(body: dict[str, Any]) -> list[int]:

@@ -11,8 +11,9 @@ from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.health_summary import health_summary
+from vedette.api.health_summary import health_summary, refused_records
 from vedette.api.http.responses import json_answer
+from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import VedetteError
 from vedette.state.store_identity import load_accepted_damage
@@ -32,6 +33,14 @@ def summary(here: Annotated[Services, Depends(services)]) -> Response:
     """How far detection is behind, what was refused and why since the start, how full the disk is,
     what fails. What to do about it says `GET /api/v1/doctor`."""
     return json_answer(health_summary(here))
+
+
+@router.get("/api/v1/health/refused", summary="The last refused record for each reason")
+def refused(here: Annotated[Services, Depends(services)]) -> Response:
+    """Of this server since its start, the newest first, 2,000 bytes of each. While any group puts
+    pseudonyms in place of names or hides secrets, letters and digits are shown as `x` and `0`."""
+    found = refused_records(here)
+    return json_answer([one | {"time": instant(one.pop("time_us"))} for one in found])
 
 
 @router.get("/readyz", summary="Requests can be served")

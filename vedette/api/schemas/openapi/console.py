@@ -94,6 +94,14 @@ CONSOLE: Final[dict[str, Schema]] = {
             "jobs": record({"running": INTEGER}),
         }
     ),
+    "RefusedRecord": record(
+        {
+            **alike(("reason", "message", "sender", "text"), TEXT),
+            "time": TIME,
+            "size": INTEGER,
+            **alike(("is_whole", "is_hidden"), FLAG),
+        }
+    ),
     "Pulse": record(
         {
             "open_alerts": INTEGER,

@@ -172,6 +172,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     },
     ("POST", "/api/v1/outbox/retry"): _IDS,
     ("POST", "/api/v1/outbox/discard"): _IDS,
+    ("POST", "/api/v1/outbox/test"): _object(("target",), target=TEXT),
     ("PUT", "/api/v1/settings/global/platformserver"): _APP_CONTROL,
     ("POST", "/api/v1/settings/global/platformserver"): _APP_CONTROL,
     ("POST", "/api/v1/response_policy"): _POLICY,

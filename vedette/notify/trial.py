@@ -1,0 +1,88 @@
+"""Messages by which people try whether a target is reached: marked as such, with nothing of any
+host in them, so that they also go to those who see no host."""
+
+import secrets
+from typing import Final
+
+from msgspec.structs import replace
+
+from vedette.errors import ConflictError, NotFoundError
+from vedette.model.findings.action import Action
+from vedette.notify.notice import Notice, encode
+from vedette.notify.targets import (
+    APP_CONTROL,
+    MAIL,
+    SYSLOG,
+    WEBHOOK,
+    kind_of,
+    mail_target,
+    webhook_target,
+)
+from vedette.settings import Settings
+from vedette.state.db.database import Database
+from vedette.state.jobs import outbox
+from vedette.state.jobs.outbox import NewMessage
+from vedette.state.policy import actions, app_control
+
+_KIND: Final = "server"
+_ID: Final = "test"
+
+
+def trial_notice(by: str, now_us: int) -> Notice:
+    """What a test message says; `by` is who sends it."""
+    return Notice(
+        id=f"test-{secrets.token_hex(8)}",
+        source_kind=_KIND,
+        source_id=_ID,
+        source_name=by,
+        title="A test message of Vedette",
+        description="Somebody tries whether messages arrive. Nothing was found.",
+        severity=0,
+        level="informational",
+        created_us=now_us,
+        time_us=now_us,
+    )
+
+
+def is_trial(notice: Notice) -> bool:
+    return (notice.source_kind, notice.source_id) == (_KIND, _ID)
+
+
+def targets_to_try(database: Database, settings: Settings, user_id: int) -> list[str]:
+    """Names of targets that ever had a message, and of those that the settings and actions name
+    now; mail to `user_id`, if it is not 0."""
+    found = {one.name for one in outbox.targets(database)}
+    with database.reading() as connection:
+        found |= {webhook_target(one) for one in actions.webhooks(connection)}
+        is_exporting = app_control.load(connection).is_exporting
+    named = (
+        (mail_target(user_id), settings.smtp_host and user_id),
+        (SYSLOG, settings.syslog_host),
+        (APP_CONTROL, is_exporting),
+    )
+    return sorted(found | {name for name, is_set in named if is_set})
+
+
+def send_trial(database: Database, settings: Settings, target: str, notice: Notice) -> int:
+    """Enqueue a test message, which ends a backoff of the target; its id. Raises NotFoundError,
+    ConflictError for a webhook that no action uses, BusyError for a target without room."""
+    recipient = int(target.partition(":")[2]) if _is_mail(target) else 0
+    if target not in targets_to_try(database, settings, recipient):
+        raise NotFoundError(f"there is no target {target[:80]!r}")
+    body = encode(replace(notice, recipient_id=recipient))
+    action_id = _webhook(database, target).id if kind_of(target) == WEBHOOK else 0
+    message = NewMessage(f"{notice.id}:{target}", target, body, action_id)
+    return outbox.enqueue_trial(database, message, notice.created_us)
+
+
+def _is_mail(target: str) -> bool:
+    kind, _, number = target.partition(":")
+    return kind == MAIL and number.isascii() and number.isdigit() and len(number) < 10
+
+
+def _webhook(database: Database, target: str) -> Action:
+    with database.reading() as connection:
+        for action in actions.webhooks(connection):
+            if webhook_target(action) == target:
+                return action
+    raise ConflictError("no action that is on uses this webhook")
