@@ -201,6 +201,27 @@ def test_a_target_is_tried_and_the_message_says_that_it_is_a_test(
     assert target in told_by
 
 
+def test_an_action_is_tried_by_who_may_change_it(
+    server: Server, analyst: httpx.Client, receiver: HttpReceiver
+) -> None:
+    rule = f"{SIGMA}/{add_rule(analyst, 31, 'word-31')}/action_type"
+    assert analyst.post(f"{rule}/http/test").status_code == 409
+    assert analyst.post(f"{rule}/alert/test").status_code in {400, 409}
+    group, _ = open_group(server, "of a trying analyst")
+    token = hire(server, "trying", {group: Role.ANALYST})
+    viewer = hire(server, "watching", {group: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as client:
+        body = {"enabled": True, "url": f"{receiver.url}&of-a-group"}
+        assert client.put(f"{rule}/http", json=body).status_code == 200
+        before = len(receiver.posts)
+        answer = client.post(f"{rule}/http/test")
+        assert answer.status_code == 200, answer.text
+        assert wait_for(lambda: len(receiver.posts), before + 1) == before + 1
+        assert "of-a-group" not in answer.text
+    with server.client(**{"X-Auth-Token": viewer}) as client:
+        assert client.post(f"{rule}/http/test").status_code == 403
+
+
 def test_a_target_is_not_tried_by_others_nor_without_end(
     server: Server, analyst: httpx.Client
 ) -> None:

@@ -219,6 +219,56 @@ def test_a_hit_is_searched_shown_and_counted(
     assert told == "1"
 
 
+def test_what_a_watchlist_hit_by_day_and_its_queries_are_told(
+    server: Server, analyst: httpx.Client, sent_story: Story
+) -> None:
+    query = f"hostname:{sent_story.host.name} process_name:powershell.exe"
+    watched = made(analyst, query)
+    wait_for(lambda: analyst.get(f"{BASE}/{watched}").json()["total_tags"], "1", PATIENCE_S)
+    stats = analyst.get(f"{BASE}/{watched}/stats").json()
+    assert (len(stats["hits_per_hour"]), len(stats["hits_per_day"])) == (24, 7)
+    assert sum(stats["hits_per_day"]) == 1
+    assert stats["fields_never_seen"] == []
+    assert analyst.get("/ui/watchlists").text.count("Hits of 7 days") >= 1
+    changed = analyst.put(f"{BASE}/{watched}", json={"search_query": f"{query} cmdline:x"}).json()
+    versions = analyst.get(f"{BASE}/{changed['id']}/versions").json()
+    assert [one["id"] for one in versions] == [watched, changed["id"]]
+    assert versions[0]["until"]
+    assert versions[1]["until"] is None
+    group, _ = open_group(server, "stats-group")
+    blind = hire(server, "stats-nobody", {group: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": blind}) as theirs:
+        again = analyst.put(f"{BASE}/{changed['id']}", json={"search_query": query}).json()["id"]
+        wait_for(lambda: analyst.get(f"{BASE}/{again}").json()["total_tags"], "1", PATIENCE_S)
+        nothing = theirs.get(f"{BASE}/{again}/stats").json()
+        assert nothing["hits_per_day"] == [0] * 7
+        assert nothing["total_hits"] == "0"
+
+
+def test_a_field_that_nothing_stored_has_is_named(
+    server: Server, analyst: httpx.Client, sent_story: Story
+) -> None:
+    query = f"hostname:{sent_story.host.name} (crossproc_name:x.exe OR netconn_count:[5 TO *])"
+    watched = made(analyst, f"{query} -alliance_score_x:5 comms_ip:10.9.9.9")
+    silent = analyst.get(f"{BASE}/{watched}/stats").json()["fields_never_seen"]
+    asked = {"q": f"{silent[0]}:*"} if silent else {}
+    assert silent
+    assert analyst.get("/api/v1/process", params=asked).json()["total_results"] == 0
+    assert f"{silent[0]} never seen" in analyst.get("/ui/watchlists").text
+    assert "netconn_count" not in silent
+
+
+def test_a_preview_offers_values_to_leave_out(analyst: httpx.Client, sent_story: Story) -> None:
+    query = f"cb.q.hostname={sent_story.host.name}"
+    body = {"search_query": query, "from": "-7d"}
+    found = analyst.post(f"{BASE}/preview", json=body).json()
+    assert 0 < len(found["top_values"]) <= 5
+    for one in found["top_values"]:
+        assert 0 < one["hits"] < found["total_hits"]
+        left = analyst.post(f"{BASE}/preview", json=body | {"search_query": one["search_query"]})
+        assert left.json()["total_hits"] == found["total_hits"] - one["hits"], one
+
+
 def test_a_watched_binary_says_so(analyst: httpx.Client, sent_story: Story) -> None:
     md5 = sent_story.powershell.md5
     watched = made(analyst, f"md5:{md5}", index_type="modules")

@@ -139,19 +139,41 @@ def test_watchlists_say_what_they_do_and_are_deleted_by_name(
         assert row.locator("[data-label='False positives']").inner_text() == "100 %"
         assert row.locator("[data-label=Does]").inner_text().split() == ["alert", "syslog"]
         assert row.locator("[data-label=Owner]").inner_text() not in {"", "–"}
+        assert row.locator("[data-label='Hits of 7 days']").inner_text().split()[0] != "0"
+        shown = visit.open(f"/ui/watchlists/{number}")
+        kinds = shown.locator("tr[data-kind]")
+        assert kinds.count() == 4
+        kinds.locator("button[aria-label='Test: Syslog']").click()
+        shown.wait_for_selector("text=A test message is on its way")
+        page = visit.open("/ui/watchlists")
         page.focus(f"tr[data-row='{number}']")
         page.keyboard.press("D")
-        page.wait_for_selector(f"#delete-{number}[open]")
-        page.fill(f"#delete-{number} input", "axb (c) <b>")
+        page.wait_for_selector("#deletion[open] [data-known]")
+        page.fill("#deletion input", "axb (c) <b>")
         page.keyboard.press("Control+Enter")
-        assert not page.eval_on_selector(f"#delete-{number} input", "one => one.validity.valid")
+        assert not page.eval_on_selector("#deletion input", "one => one.validity.valid")
         with server.analyst() as client:
             assert client.get(f"/api/v1/watchlist/{number}").is_success
-        page.fill(f"#delete-{number} input", name)
+        page.fill("#deletion input", name)
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo :text('Deleted')")
         with server.analyst() as client:
             assert client.get(f"/api/v1/watchlist/{number}").status_code == 404
+
+
+def test_a_value_that_makes_noise_is_left_out_with_a_press(
+    visiting: Visiting, server: Server
+) -> None:
+    host = "noisy.example"
+    with server.sender() as sender:
+        assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+    with visiting() as visit:
+        page = visit.open(f"/ui/watchlists/new?q=hostname:{host}")
+        page.wait_for_selector("h3:text('Leave out')")
+        before = page.inner_text("[data-result] .figures b")
+        page.click("[data-result] button >> nth=0")
+        wait_for(lambda: page.inner_text("[data-result] .figures b") != before, True, 60.0)
+        assert f"hostname:{host} -" in page.input_value("[name=search_query]")
 
 
 def found_in(server: Server, query: dict[str, Any]) -> list[dict[str, Any]]:

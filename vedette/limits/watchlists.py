@@ -59,6 +59,16 @@ WATCHLIST_PREVIEW_DAYS = 7
 WATCHLIST_PREVIEW_SAMPLES = 20
 """Hits that a preview shows."""
 
+WATCHLIST_PREVIEW_VALUES = 5
+"""Values that a preview offers to exclude."""
+
+WATCHLIST_FIELDS_ASKED = 60
+"""Fields of all watchlists of a list that the store is asked for: each is a read, of a whole column
+where nothing has it."""
+
+WATCHLIST_GLANCE_S = 2
+"""Seconds that a list of watchlists waits for what the store says of them."""
+
 WATCHLIST_PREVIEW_HOSTS = 100
 """Hosts that a preview names, those with the most hits."""
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vedette.errors import ConflictError, NotFoundError
-from vedette.model.findings.action import Action
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.model.findings.action import Action, ActionType
 from vedette.notify.notice import Notice, encode
 from vedette.notify.targets import (
     APP_CONTROL,
@@ -63,21 +63,42 @@ def targets_to_try(database: Database, settings: Settings, user_id: int) -> list
     return sorted(found | {name for name, is_set in named if is_set})
 
 
+def target_of(action: Action, user_id: int) -> str:
+    """Where an action sends to; of mail, to this user. Raises BadRequestError for alerts, which are
+    no messages."""
+    match action.type:
+        case ActionType.EMAIL:
+            return mail_target(user_id)
+        case ActionType.SYSLOG:
+            return SYSLOG
+        case ActionType.HTTP:
+            return webhook_target(action)
+        case ActionType.ALERT:
+            raise BadRequestError("alerts are no messages")
+
+
 def send_trial(database: Database, settings: Settings, target: str, notice: Notice) -> int:
     """Enqueue a test message, which ends a backoff of the target; its id. Raises NotFoundError,
     ConflictError for a webhook that no action uses, BusyError for a target without room."""
-    recipient = int(target.partition(":")[2]) if _is_mail(target) else 0
+    recipient = _recipient(target)
     if target not in targets_to_try(database, settings, recipient):
         raise NotFoundError(f"there is no target {target[:80]!r}")
-    body = encode(replace(notice, recipient_id=recipient))
     action_id = _webhook(database, target).id if kind_of(target) == WEBHOOK else 0
+    return enqueue_trial(database, target, notice, action_id)
+
+
+def enqueue_trial(database: Database, target: str, notice: Notice, action_id: int = 0) -> int:
+    """The same for a target that is known to be one."""
+    body = encode(replace(notice, recipient_id=_recipient(target)))
     message = NewMessage(f"{notice.id}:{target}", target, body, action_id)
     return outbox.enqueue_trial(database, message, notice.created_us)
 
 
-def _is_mail(target: str) -> bool:
+def _recipient(target: str) -> int:
+    """The id of a user; 0 for what is no mail."""
     kind, _, number = target.partition(":")
-    return kind == MAIL and number.isascii() and number.isdigit() and len(number) < 10
+    is_mail = kind == MAIL and number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if is_mail else 0
 
 
 def _webhook(database: Database, target: str) -> Action:

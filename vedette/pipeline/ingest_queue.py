@@ -26,7 +26,7 @@ from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.limits import INGEST_RECOVER_INTERVAL_S
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.commit_numbers import CommitNumbers
-from vedette.pipeline.refused_record import RefusedRecords
+from vedette.pipeline.recent_refusal import RefusedRecords
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.clock.guard import ClockGuard

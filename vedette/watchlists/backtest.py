@@ -4,9 +4,11 @@ Counts are exact unless the deadline passed: then they are those of the newest p
 was asked for, and the answer says from when.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import quote
 
 from vedette.alerting.past_steps import newest_first
 from vedette.errors import UnavailableError
@@ -15,16 +17,31 @@ from vedette.limits import (
     WATCHLIST_PREVIEW_HOSTS,
     WATCHLIST_PREVIEW_SAMPLES,
     WATCHLIST_PREVIEW_STEP_S,
+    WATCHLIST_PREVIEW_VALUES,
 )
 from vedette.model.scope import Scope
-from vedette.query import SETTINGS, compile_binaries, compile_segments
+from vedette.query import (
+    SETTINGS,
+    Condition,
+    compile_binaries,
+    compile_segments,
+    exact_leaf,
+    parse,
+    parse_stored,
+    print_query,
+)
+from vedette.query.nodes import And, Not
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import segment_rows
 from vedette.store.sql.scope_filter import scope_params, scoped
 from vedette.watchlists.watch_query import MODULES, WatchQuery
 
-DAY_MS: Final = 24 * 3600 * 1_000
+HOUR_MS: Final = 3600 * 1_000
+DAY_MS: Final = 24 * HOUR_MS
+EXCLUDED: Final = ("process_name", "parent_name", "username", "hostname", "path")
+"""Fields whose values make the noise of a query on processes."""
+_VALUES_A_STEP: Final = 100
 _WITHIN: Final = "window_ms >= {past_from:UInt64} AND window_ms < {past_until:UInt64}"
 
 
@@ -46,6 +63,8 @@ class Backtest:
     """Binaries and the hosts that have them."""
     samples: list[dict[str, Any]] = field(default_factory=list)
     """Rows of the newest hits."""
+    values: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Hits by field of `EXCLUDED` and value; of rare values at least so many."""
     is_incomplete: bool = False
     """Whether time ran out: `from_ms` is then later than was asked for."""
 
@@ -53,6 +72,12 @@ class Backtest:
     def alerts(self) -> int:
         """Alerts that there would be with the alert action on."""
         return self.pairs if self.index_type == MODULES else len(self.processes)
+
+    def noisiest(self) -> list[tuple[str, str, int]]:
+        """Field, value and hits of the values that most hits have; not those that all have, since
+        without them nothing is left."""
+        some = ((*pair, hits) for pair, hits in self.values.items() if hits < self.hits)
+        return sorted(some, key=lambda one: (-one[2], one[:2]))[:WATCHLIST_PREVIEW_VALUES]
 
     @property
     def days(self) -> float:
@@ -125,7 +150,31 @@ def _segments(
         _count(found, day_ms, (sensor_id, hostname), count)
         found.hits += count
         found.processes.update(processes)
+    if rows:
+        found.values.update(_values(engine, where, reach))
     found.from_ms = step[0]
+
+
+def _values(engine: Engine, where: Condition, reach: Reach) -> dict[tuple[str, str], int]:
+    """How many of the segments have which value."""
+    pairs = ", ".join(f"('{name}', toString(`{name}`))" for name in EXCLUDED)
+    rows = engine.query(
+        f"SELECT arrayJoin([{pairs}]) AS pair, count() AS hits FROM segment FINAL {where.clause} "
+        f"GROUP BY pair HAVING pair.2 != '' ORDER BY hits DESC, pair LIMIT {_VALUES_A_STEP:d}",
+        where.params,
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+        cancel=reach.cancel,
+    ).rows
+    return {(name, value): hits for (name, value), hits in rows}
+
+
+def without(search_query: str, field_name: str, value: str) -> str:
+    """The stored query, with a value of a field left out."""
+    left_out = Not(exact_leaf(field_name, value))
+    text = print_query(And((parse_stored(search_query), left_out)))
+    # As a URL, where it would be read as one, or with its percent signs decoded.
+    return text if parse_stored(text) == parse(text) else f"q={quote(text)}"
 
 
 def _binaries(

@@ -99,6 +99,8 @@ _FEEDS: Final = tuple(
 _WATCHLISTS: Final = (
     ("GET", "/api/v1/watchlist", Right.VIEW),
     ("GET", "/api/v1/watchlist/{watchlist_id}", Right.VIEW),
+    ("GET", "/api/v1/watchlist/{watchlist_id}/versions", Right.VIEW),
+    ("GET", "/api/v1/watchlist/{watchlist_id}/stats", Right.VIEW),
     ("POST", "/api/v1/watchlist", Right.ACT),
     ("PUT", "/api/v1/watchlist/{watchlist_id}", Right.ACT),
     ("DELETE", "/api/v1/watchlist/{watchlist_id}", Right.ACT),
@@ -126,6 +128,7 @@ _ACTIONS: Final = tuple(
         ("GET", "action_type", Right.VIEW),
         ("GET", "action_type/{action}", Right.ACT),
         ("PUT", "action_type/{action}", Right.ACT),
+        ("POST", "action_type/{action}/test", Right.ACT),
         ("GET", "action", Right.VIEW),
         ("POST", "action", Right.ACT),
         ("GET", "action/{action_id}", Right.VIEW),

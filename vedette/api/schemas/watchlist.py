@@ -17,7 +17,7 @@ from vedette.limits import (
 from vedette.query.check.time import time_bounds
 from vedette.query.nodes import Exact, Range
 from vedette.state.policy.watchlists import Former, Watchlist
-from vedette.watchlists.backtest import Backtest
+from vedette.watchlists.backtest import Backtest, without
 from vedette.watchlists.watch_query import EVENTS, MODULES
 
 Body = dict[str, Any]
@@ -140,7 +140,7 @@ def preview_bounds(body: Mapping[str, Any], now_us: int, days: int) -> tuple[int
     return from_us // 1_000, -(-until_us // 1_000)
 
 
-def preview_body(found: Backtest) -> Body:
+def preview_body(found: Backtest, search_query: str) -> Body:
     """What a query would have hit."""
     is_modules = found.index_type == MODULES
     samples = [binary_body(row, {}) if is_modules else process_body(row) for row in found.samples]
@@ -162,6 +162,15 @@ def preview_body(found: Backtest) -> Body:
         "expected_alerts": found.alerts,
         "expected_alerts_per_day": round(found.alerts / found.days, 2),
         "samples": samples,
+        "top_values": [
+            {
+                "field": name,
+                "value": value,
+                "hits": hits,
+                "search_query": without(search_query, name, value),
+            }
+            for name, value, hits in found.noisiest()
+        ],
         "incomplete_results": found.is_incomplete,
     }
 

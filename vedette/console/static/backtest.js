@@ -51,11 +51,18 @@ function show(found) {
     found.total_hits ? days : "",
     ...(found.rules ?? []).filter((one) => one.not_stored.length).map((one) => make("p", { class: "bar partial" }, _`What it looks at is not all stored: ${one.not_stored.join(", ")}. Events that come in have it.`)),
     found.total_hits ? make("h3", {}, _("Hosts")) : "", hosts,
+    found.top_values?.length ? make("h3", {}, _("Leave out")) : "",
+    make("ul", { class: "plain" }, ...(found.top_values ?? []).map((one) => make("li", {}, make("button", { type: "button", onclick: () => leaveOut(one) }, make("span", { class: "mono" }, "\u2212 ", untrusted(`${one.field}:${one.value}`))), " ", make("span", { class: "meta num" }, number(one.hits))))),
     found.total_hits ? make("h3", {}, _("Samples")) : "", samples,
   );
 }
 
 const figure = (value, label) => make("div", {}, make("b", {}, value), make("span", { class: "meta" }, label));
+
+function leaveOut({ search_query }) {
+  form.elements.search_query.value = search_query;
+  run();
+}
 
 async function alertOn(event) {
   const box = form.querySelector("[data-alert-action]");

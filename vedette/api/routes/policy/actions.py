@@ -17,11 +17,15 @@ from vedette.api.schemas.action import (
     numbered_type,
 )
 from vedette.api.services import Services, services
+from vedette.errors import BusyError, ConflictError
+from vedette.limits import OUTBOX_TRIALS_PER_MINUTE
+from vedette.model.findings.action import Action, ActionType
 from vedette.model.findings.detection import Source
 from vedette.model.principal import Principal, Role
 from vedette.notify import action_settings
 from vedette.notify.action_settings import Editor
 from vedette.notify.mail_page import TEMPLATES
+from vedette.notify.trial import enqueue_trial, target_of, trial_notice
 from vedette.state.accounts.users import id_of
 
 router = APIRouter(tags=["actions"])
@@ -86,6 +90,36 @@ def _add_types(kind: ActionSource) -> None:
         with here.database.writing() as connection:
             action_settings.switch(connection, source, wanted, bool(is_on), by, members)
         return json_answer(_SUCCESS)
+
+    @router.post(f"{types}/{{action}}/test", summary="Try an action")
+    def test(source_id: str, action: str, here: Here, caller: Caller) -> Response:
+        """A message that is marked as a test goes where the action sends to: `email` to the caller,
+        `http` to each webhook of the source and of the caller that is on. `targets` names them; at
+        most 6 a minute go to one. 409 where the action is off."""
+        wanted = action_type(action)
+        source, by = _changed(kind, here, caller, source_id), _editor(here, caller)
+        with here.database.reading() as connection:
+            found = action_settings.listed(connection, source, by)
+        targets = {target_of(one, by.user_id): one.id for one in found if _is_on(one, wanted, by)}
+        if not targets:
+            raise ConflictError(f"the action {action[:20]} is off")
+        for target, action_id in targets.items():
+            check_trials(here, target)
+            notice = trial_notice(caller.name, by.now_us)
+            enqueue_trial(here.database, target, notice, action_id)
+        return json_answer(_SUCCESS | {"targets": sorted(targets)})
+
+
+def _is_on(action: Action, wanted: ActionType, by: Editor) -> bool:
+    is_theirs = action.type is not ActionType.EMAIL or by.user_id in action.recipients
+    return action.enabled and action.type is wanted and is_theirs
+
+
+def check_trials(here: Services, target: str) -> None:
+    """Raises BusyError for a target that was tried too often."""
+    per_minute = OUTBOX_TRIALS_PER_MINUTE
+    if not here.rates.take(f"trials of {target[:200]}", per_minute, here.clock.now_us()):
+        raise BusyError("this target was tried too often within a minute", reason="too_many_trials")
 
 
 def _add_legacy(kind: ActionSource) -> None:

@@ -8,12 +8,13 @@ from starlette.responses import Response
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.policy.actions import check_trials
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
-from vedette.errors import BadRequestError, BusyError
-from vedette.limits import OUTBOX_LIST_MAX, OUTBOX_TRIALS_PER_MINUTE
+from vedette.errors import BadRequestError
+from vedette.limits import OUTBOX_LIST_MAX
 from vedette.model.principal import Principal
 from vedette.notify.trial import send_trial, trial_notice
 from vedette.state.jobs import outbox
@@ -97,10 +98,9 @@ def test(here: Here, caller: Caller, body: Body) -> Response:
     target = body.get("target")
     if not isinstance(target, str) or not target:
         raise BadRequestError("target: is missing")
-    now_us = here.clock.now_us()
-    if not here.rates.take(f"trials of {target[:200]}", OUTBOX_TRIALS_PER_MINUTE, now_us):
-        raise BusyError("this target was tried too often within a minute", reason="too_many_trials")
-    found = send_trial(here.database, here.settings, target, trial_notice(caller.name, now_us))
+    check_trials(here, target)
+    notice = trial_notice(caller.name, here.clock.now_us())
+    found = send_trial(here.database, here.settings, target, notice)
     return json_answer({"result": "success", "id": found})
 
 

@@ -1,7 +1,9 @@
 """Watchlists (docs/watchlists.md), and what a query would hit as one."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
@@ -22,8 +24,8 @@ from vedette.api.schemas.watchlist import (
 )
 from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
-from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.limits import WATCHLIST_PREVIEW_DAYS
+from vedette.errors import BadRequestError, ForbiddenError, NotFoundError, UnavailableError
+from vedette.limits import WATCHLIST_GLANCE_S, WATCHLIST_PREVIEW_DAYS
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
 from vedette.search.bounded_engine import BoundedEngine
@@ -32,7 +34,9 @@ from vedette.state.accounts.users import id_of
 from vedette.state.policy import groups, watchlists
 from vedette.state.policy.watchlists import ALL_GROUPS, NewWatchlist, Watchlist
 from vedette.store.plan.search_bounds import Reach
-from vedette.watchlists.backtest import backtest
+from vedette.store.read.detection.tag_counts import hits_over_time
+from vedette.watchlists.backtest import DAY_MS, HOUR_MS, backtest
+from vedette.watchlists.silent_fields import silent_fields
 from vedette.watchlists.watch_query import CATALOGUES, EVENTS, stored_query
 
 router = APIRouter(tags=["watchlists"])
@@ -62,6 +66,52 @@ def one(watchlist_id: str, here: Here, caller: Caller, scope: Within) -> Respons
     with here.database.reading() as connection:
         formers = watchlists.history(connection, found.key)
     return json_answer(_body(found, scope) | {"history": history_body(formers)})
+
+
+@router.get(f"{_PATH}/{{watchlist_id}}/versions", summary="The queries that a watchlist had")
+def versions(watchlist_id: str, here: Here, caller: Caller) -> Response:
+    """Under which ids and until when, the oldest first; the last is the one that it has."""
+    found = _known(here, caller, watchlist_id)
+    with here.database.reading() as connection:
+        formers = watchlists.history(connection, found.key)
+    return json_answer(history_body(formers))
+
+
+@router.get(f"{_PATH}/{{watchlist_id}}/stats", summary="What a watchlist does and costs")
+async def stats(
+    watchlist_id: str, request: Request, here: Here, caller: Caller, scope: Within
+) -> Response:
+    """Process segments that it hit in each of the last 24 hours and seven days, the newest last, on
+    hosts that the caller sees; fields that it asks and that no stored process has; how long its
+    rounds take. What takes too long to count is null."""
+    one = await to_thread.run_sync(_known, here, caller, watchlist_id)
+    now_ms = here.clock.now_us() // 1_000
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        reach = Reach.within(WATCHLIST_GLANCE_S)
+        queries = {one.id: one.search_query} if one.index_type == EVENTS else {}
+        silent = silent_fields(engine, scope, queries, now_ms * 1_000, reach)
+        return {
+            "hits_per_hour": _hits(engine, scope, one, now_ms, HOUR_MS, 24),
+            "hits_per_day": _hits(engine, scope, one, now_ms, DAY_MS, 7),
+            "fields_never_seen": silent.get(one.id, ()),
+        }
+
+    body = _body(one, scope)
+    kept = ("id", "last_hit", "total_hits", "last_execution_time_ms", "cost_ms", "search_timestamp")
+    found = await run_search(request, here, work)
+    return json_answer({name: body[name] for name in kept} | found)
+
+
+def _hits(
+    engine: BoundedEngine, scope: Scope, one: Watchlist, now_ms: int, width_ms: int, steps: int
+) -> Sequence[int] | None:
+    name = str(one.id)
+    try:
+        found = hits_over_time(engine, scope, [name], now_ms, width_ms, steps, WATCHLIST_GLANCE_S)
+    except UnavailableError:
+        return None
+    return found.get(name, (0,) * steps)
 
 
 @router.post(_PATH, summary="Create a watchlist", openapi_extra=_CHOSEN)
@@ -138,7 +188,8 @@ def delete(watchlist_id: str, here: Here, caller: Caller) -> Response:
 @router.post(f"{_PATH}/preview", summary="What a query would hit as a watchlist")
 async def preview(request: Request, here: Here, scope: Within, body: Body) -> Response:
     """Takes `search_query`, `index_type`, `from` and `to` (by default the last days): hits a day,
-    hosts, samples and the alerts to expect, over the stored telemetry that the caller sees."""
+    hosts, samples and the alerts to expect, over the stored telemetry that the caller sees; and
+    values that most hits have, each with the query that leaves it out."""
     query = body.get("search_query", body.get("query"))
     if not isinstance(query, str) or not query:
         raise BadRequestError("search_query: is missing")
@@ -153,7 +204,7 @@ async def preview(request: Request, here: Here, scope: Within, body: Body) -> Re
         checked = stored_query(query, index_type, now_us)
         reach = Reach.within(here.settings.search_deadline_s)
         found = backtest(engine, checked, index_type, scope, from_ms, until_ms, reach)
-        return json_answer(preview_body(found))
+        return json_answer(preview_body(found, query))
 
     return await run_search(request, here, work)
 

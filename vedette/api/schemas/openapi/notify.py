@@ -60,6 +60,7 @@ NOTIFY: Final[dict[str, Schema]] = {
         }
     ),
     "OutboxChange": record(_SUCCESS | {"count": INTEGER}),
+    "ActionTrial": record(_SUCCESS | {"targets": listing(TEXT)}),
     "OutboxTrial": record(_SUCCESS | {"id": INTEGER}),
     "AppControl": record(_APP_CONTROL),
     "ChangedAppControl": record(_APP_CONTROL | _SUCCESS),

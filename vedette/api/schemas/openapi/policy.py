@@ -194,17 +194,26 @@ POLICY: Final[dict[str, Schema]] = {
     ),
     "Watchlist": record(_WATCHLIST),
     "WatchlistWithHistory": record(
-        _WATCHLIST
-        | {
-            "history": listing(
-                record(
-                    {
-                        **alike(("id", "name", "search_query", "index_type"), TEXT),
-                        "from": TIME,
-                        "until": nullable(TIME),
-                    }
+        _WATCHLIST | {"history": listing(reference("WatchlistVersion"))}
+    ),
+    "WatchlistVersion": record(
+        {
+            **alike(("id", "name", "search_query", "index_type"), TEXT),
+            "from": TIME,
+            "until": nullable(TIME),
+        }
+    ),
+    "WatchlistStats": record(
+        {
+            **{
+                name: _WATCHLIST[name]
+                for name in (
+                    *("id", "last_hit", "total_hits", "last_execution_time_ms", "cost_ms"),
+                    "search_timestamp",
                 )
-            )
+            },
+            **alike(("hits_per_hour", "hits_per_day"), nullable(listing(INTEGER))),
+            "fields_never_seen": listing(TEXT),
         }
     ),
     "ChangedWatchlist": record(_WATCHLIST | _SUCCESS),
@@ -217,6 +226,9 @@ POLICY: Final[dict[str, Schema]] = {
             "hits_per_day": listing(record({"day": TEXT, "hits": INTEGER})),
             "hosts": listing(record({**alike(("sensor_id", "hits"), INTEGER), "hostname": TEXT})),
             "samples": listing(OBJECT),
+            "top_values": listing(
+                record({**alike(("field", "value", "search_query"), TEXT), "hits": INTEGER})
+            ),
             "incomplete_results": FLAG,
         }
     ),

@@ -1,0 +1,80 @@
+"""Fields that a watchlist asks and that no stored document has: it waits for what no sensor
+sends."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from vedette.errors import UnavailableError, VedetteError
+from vedette.limits import WATCHLIST_FIELDS_ASKED
+from vedette.model.scope import Scope
+from vedette.query import SETTINGS, Tree, check, compile_segments
+from vedette.query.nodes import And, Leaf, Or, Text
+from vedette.query.typed import NumberTest, TimeTest
+from vedette.store.engine.client import Engine
+from vedette.store.plan.search_bounds import Reach
+from vedette.store.sql.scope_filter import scoped
+from vedette.watchlists.watch_query import CATALOGUES, EVENTS, stored_query, tests_of
+
+
+def silent_fields(
+    engine: Engine, scope: Scope, queries: Mapping[int, str], now_us: int, reach: Reach
+) -> dict[int, tuple[str, ...]]:
+    """By watchlist, of queries on processes, the fields that no stored segment of the scope has.
+    Whatever is not known when time runs out is taken for seen."""
+    asked = {number: _fields(query, now_us) for number, query in queries.items()}
+    names = sorted({name for fields in asked.values() for name in fields})
+    silent: set[str] = set()
+    try:
+        if names and engine.query("SELECT 1 FROM segment LIMIT 1").rows:
+            for name in islice(names, WATCHLIST_FIELDS_ASKED):
+                if not _is_seen(engine, scope, name, now_us, reach):
+                    silent.add(name)
+    except UnavailableError:
+        pass
+    found = {number: tuple(sorted(fields & silent)) for number, fields in asked.items()}
+    return {number: fields for number, fields in found.items() if fields}
+
+
+def _fields(search_query: str, now_us: int) -> set[str]:
+    """Fields that documents must have for the query to hold: not those of what it leaves out."""
+    try:
+        return set(_asked(stored_query(search_query, EVENTS, now_us).tree))
+    except VedetteError:
+        return set()  # the list says what is wrong with it
+
+
+def _asked(tree: Tree) -> Iterator[str]:
+    match tree:
+        case Leaf(field=str() as name):
+            known = CATALOGUES[EVENTS].find(name)
+            if known is not None and known.kind == "column":
+                yield known.name
+        case And(children) | Or(children):
+            for child in children:
+                yield from _asked(child)
+        case _:
+            return
+
+
+def _is_seen(engine: Engine, scope: Scope, name: str, now_us: int, reach: Reach) -> bool:
+    try:
+        checked = check(Leaf(name, Text("*"), 0, 1), CATALOGUES[EVENTS], now_us=now_us)
+    except VedetteError:
+        return True
+    where = scoped(compile_segments(checked, prefix="seen_"), scope)
+    if where.apart is None and any(
+        isinstance(one, NumberTest | TimeTest) for one in tests_of(checked)
+    ):
+        return True  # every segment has one
+    # Without FINAL: one of the partial rows has it, if any has.
+    clauses = [f"WHERE {one}" for one in where.apart.rows] if where.apart else [where.clause]
+    return any(
+        engine.query(
+            f"SELECT 1 FROM segment {clause} LIMIT 1",
+            where.params,
+            settings=SETTINGS,
+            deadline_s=reach.left_s(),
+            cancel=reach.cancel,
+        ).rows
+        for clause in clauses
+    )
