@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.browser.conftest import Visiting
 from tests.support.feed_server import FeedServer, feed_server
-from tests.support.served import Server, start_server, wait_for
+from tests.support.served import Server, hire, open_group, start_server, wait_for
+from tests.support.sysmon import story
+from vedette.model.principal import Role
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +80,54 @@ def test_reports_that_match_are_ignored_as_counted(
         assert page.locator("tr[data-row] .chip").count() == 2
     found = ignored(server)
     assert {name for name, is_ignored in found.items() if is_ignored} == {"r0", "r1"}
+
+
+def test_a_report_has_a_page_with_what_its_indicators_hit(
+    visiting: Visiting, server: Server, feeds: FeedServer
+) -> None:
+    host = "hit-by-report.example"
+    records = story(host).records
+    with server.sender() as sender, server.analyst() as client:
+        assert sender.post("/api/v1/ingest", json=records).is_success
+        query = {"q": f"hostname:{host} process_name:powershell.exe"}
+        (row,) = client.get("/api/v1/process", params=query).json()["results"]
+        report = {
+            **{"id": "of-it", "title": "Of it <b>", "score": 60, "timestamp": 1_700_000_000},
+            **{"link": "https://example.com/", "iocs": {"md5": [row["process_md5"]]}},
+        }
+        body = {"feed_url": publish(feeds, report), "enabled": True}
+        number = int(client.post("/api/v1/feed", json=body).json()["id"])
+        client.post(f"/api/v1/feed/{number}/synchronize", json={"full_sync": True})
+        path = f"/api/v1/feed/{number}/report/of-it/matches"
+        assert wait_for(lambda: hits(client, path), [(1, 1)], 180.0) == [(1, 1)]
+        group, _ = open_group(server, "that sees no hit")
+        token = hire(server, "sees-no-hit", {group: Role.VIEWER})
+        with server.client(**{"X-Auth-Token": token}) as blind:
+            assert blind.get(path).json() == []
+    with visiting() as visit:
+        page = visit.open("/ui/feeds")
+        line = page.locator(f"tr[data-row='{number}']")
+        assert "md5 1" in line.locator("[data-label=Indicators]").inner_text()
+        assert line.locator("[data-label='Hits of 7 days']").inner_text().split()[0] == "1"
+        page = visit.open(f"/ui/feeds/{number}")
+        page.click("tbody a")
+        page.wait_for_selector("h1:has-text('Of it <b>')")
+        first = page.locator("tbody tr").nth(0)
+        assert first.locator("[data-label='Processes hit']").inner_text() == "1"
+        first.locator("a").click()
+        page.wait_for_selector(f"text={host}")
+
+
+def publish(feeds: FeedServer, report: dict[str, Any]) -> str:
+    info = {
+        **{"name": "paged", "display_name": "Paged", "provider_url": "https://example.com/"},
+        **{"summary": "of a test", "tech_data": "", "version": 1},
+    }
+    document = {"feedinfo": info, "reports": [report]}
+    return feeds.publish("/paged.json", json.dumps(document).encode())
+
+
+def hits(client: httpx.Client, path: str) -> list[tuple[int, int]]:
+    answer = client.get(path)
+    found = answer.json() if answer.is_success else []
+    return [(one["segments"], one["hosts"]) for one in found]

@@ -91,6 +91,7 @@ _FEEDS: Final = tuple(
         ("/api/v1/feed/{feed_id}/errors", ("GET",)),
         ("/api/v1/feed/{feed_id}/report", ("GET",)),
         ("/api/v1/feed/{feed_id}/report/{report_id}", ("GET",)),
+        ("/api/v1/feed/{feed_id}/report/{report_id}/matches", ("GET",)),
         ("/api/v1/threat_report", ("GET", "POST")),
     )
     for method in methods

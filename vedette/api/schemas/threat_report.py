@@ -9,6 +9,7 @@ from vedette.limits import REPORT_IOCS_SHOWN_MAX
 from vedette.model.address import address_text
 from vedette.search.document_search import Results
 from vedette.search.reports.report_search import report_id
+from vedette.store.read.detection.tag_counts import IocHits
 
 Body = dict[str, Any]
 
@@ -58,6 +59,16 @@ def report_iocs(row: Mapping[str, Any], most: int) -> Body:
             {"index_type": index_type, "search_query": text} for index_type, text in queries
         ]
     return found
+
+
+def matches_body(one: IocHits) -> Body:
+    """What an indicator hit."""
+    return {
+        "ioc": one.ioc,
+        "segments": one.segments,
+        "hosts": one.hosts,
+        "last": instant(one.last_ms * 1_000),
+    }
 
 
 def report_results_body(found: Results) -> Body:

@@ -1,6 +1,7 @@
 """Feeds of threat intelligence: how they do, one of them, its reports."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -11,16 +12,24 @@ from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
-from vedette.api.schemas.threat_report import report_body
+from vedette.api.schemas.threat_report import report_body, report_iocs
 from vedette.api.services import Services, services
 from vedette.console.alert_outcomes import outcomes_of
 from vedette.console.render import render
-from vedette.errors import BadRequestError, NotFoundError
+from vedette.errors import BadRequestError, NotFoundError, UnavailableError
 from vedette.model.scope import Scope
 from vedette.model.threat.feed import shown_url
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import feeds
-from vedette.store.read.threat.reports import report_counts, reports_after
+from vedette.state.policy.feeds import Feed
+from vedette.store.read.detection.tag_counts import IocHits, hits_of_report, hits_over_time
+from vedette.store.read.threat.reports import (
+    indicator_types,
+    report,
+    report_counts,
+    reports_after,
+)
+from vedette.watchlists.backtest import DAY_MS
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -40,10 +49,79 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
         return {
             "feeds": found,
             "counts": report_counts(engine),
+            "types": indicator_types(engine),
+            "hits": _hits(engine, here, scope, [one.name.lower() for one in found]),
             "outcomes": outcomes_of(engine, here, scope, "feed", ids),
         }
 
     return render(request, "screens/feeds.html", **await run_search(request, here, work))
+
+
+def _hits(
+    engine: BoundedEngine, here: Services, scope: Scope, names: list[str]
+) -> Mapping[str, Sequence[int]] | None:
+    """By feed, of each of the last days; None where it took too long."""
+    now_ms, steps = here.clock.now_us() // 1_000, limits.ALERT_TREND_DAYS
+    seconds = limits.WATCHLIST_GLANCE_S
+    try:
+        return hits_over_time(engine, scope, "alliance", names, now_ms, DAY_MS, steps, seconds)
+    except UnavailableError:
+        return None
+
+
+@router.get("/ui/feeds/{feed_id}/report", summary="A report of a feed")
+async def one_report(feed_id: str, request: Request, here: Here, scope: Within) -> Response:
+    """`id` is the report's, which may hold slashes."""
+    wanted = request.query_params.get("id", "")
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        feed = _feed(here, feed_id)
+        row = report(engine, feed.id, wanted)
+        if row is None:
+            raise NotFoundError(f"feed {feed.id} has no report {wanted[:80]!r}")
+        hits, is_known = _matches(engine, scope, feed.name, wanted)
+        shown = report_iocs(row, limits.REPORT_IOCS_SHOWN_MAX)
+        queries = shown.pop("query", [])
+        iocs = [
+            (kind, value, hits.get(value)) for kind, values in shown.items() for value in values
+        ]
+        iocs += [("query", one["search_query"], hits.get(one["search_query"])) for one in queries]
+        iocs.sort(key=lambda one: -(one[2].segments if one[2] else 0))
+        return {
+            "feed": feed,
+            "report": report_body(row, 0),
+            "iocs": iocs[: limits.REPORT_IOCS_SHOWN_MAX],
+            "hit": sum(one[2] is not None for one in iocs),
+            "is_known": is_known,
+            "fields": _FIELDS,
+        }
+
+    return render(request, "screens/report.html", **await run_search(request, here, work))
+
+
+_FIELDS: Final = {"md5": "md5", "sha256": "sha256", "dns": "domain", "ipv4": "ipaddr"}
+"""Of process searches, by the type of an indicator."""
+
+
+def _matches(
+    engine: BoundedEngine, scope: Scope, name: str, report_id: str
+) -> tuple[Mapping[str, IocHits], bool]:
+    """What each indicator hit, and whether there was time to count."""
+    most = limits.REPORT_IOCS_SHOWN_MAX
+    try:
+        found = hits_of_report(engine, scope, name, report_id, most, limits.WATCHLIST_GLANCE_S)
+    except UnavailableError:
+        return {}, False
+    return {one.ioc: one for one in found}, True
+
+
+def _feed(here: Services, text: str) -> Feed:
+    """Raises NotFoundError."""
+    try:
+        number = bounded_number("feed_id", text, most=ID_MAX)
+    except BadRequestError:
+        raise NotFoundError(f"there is no feed {text[:40]!r}") from None
+    return feeds.get(here.database, number)
 
 
 @router.get("/ui/feeds/{feed_id}", summary="A feed")
@@ -51,16 +129,13 @@ async def one(feed_id: str, request: Request, here: Here) -> Response:
     after = request.query_params.get("after", "")
 
     def work() -> dict[str, Any]:
-        try:
-            number = bounded_number("feed_id", feed_id, most=ID_MAX)
-        except BadRequestError:
-            raise NotFoundError(f"there is no feed {feed_id[:40]!r}") from None
-        feed = feeds.get(here.database, number)
+        feed = _feed(here, feed_id)
         rows = reports_after(here.engine, feed.id, after, limits.PAGE_ROWS)
         return {
             "feed": feed,
             "address": shown_url(feed.feed_url),
             "counts": report_counts(here.engine).get(feed.id, (0, 0)),
+            "types": indicator_types(here.engine).get(feed.id, {}),
             "reports": [report_body(row) for row in rows],
             "errors": feeds.errors_of(here.database, feed.id),
             "secrets": feeds.has_secrets(here.database, feed.id),

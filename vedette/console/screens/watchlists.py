@@ -99,7 +99,7 @@ def _hits(
     names = [str(one.id) for one in seen if one.index_type == EVENTS]
     now_ms, most_s = here.clock.now_us() // 1_000, limits.WATCHLIST_GLANCE_S
     try:
-        return hits_over_time(engine, scope, names, now_ms, width_ms, steps, most_s)
+        return hits_over_time(engine, scope, "watchlist", names, now_ms, width_ms, steps, most_s)
     except UnavailableError:
         return None
 

@@ -2,16 +2,18 @@
 
 from typing import Annotated, Any, Final
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from vedette.api.http.access import principal_of
+from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.feed import READ_ONLY, error_body, feed_body, feed_members, trial_body
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.stale_changes import as_it_was
-from vedette.api.schemas.threat_report import report_body
+from vedette.api.schemas.threat_report import matches_body, report_body
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.feeds.describe import fetch_info, with_name
@@ -19,12 +21,15 @@ from vedette.feeds.egress import FeedUnreachableError
 from vedette.feeds.fetch import Source
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
 from vedette.feeds.trial import try_feed
-from vedette.limits import REPORT_IOCS_MAX, REPORT_LIST_ROWS_MAX
+from vedette.limits import REPORT_IOCS_MAX, REPORT_IOCS_SHOWN_MAX, REPORT_LIST_ROWS_MAX
 from vedette.model.findings.detection import Source as DetectionSource
 from vedette.model.principal import Principal
+from vedette.model.scope import Scope
 from vedette.model.threat.feed import FeedInfo, shown_url
+from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import actions, feeds
 from vedette.state.policy.feeds import CHANGES, EVERYTHING, Feed
+from vedette.store.read.detection.tag_counts import hits_of_report
 from vedette.store.read.threat.reports import (
     latest_version,
     report,
@@ -37,6 +42,7 @@ router = APIRouter(tags=["feeds"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
+Within = Annotated[Scope, Depends(scope_of_request)]
 Body = Annotated[dict[str, Any], Depends(json_object)]
 
 _BASE: Final = "/api/v1/feed"
@@ -163,6 +169,26 @@ def one_report(feed_id: int, report_id: str, here: Here) -> Response:
     if row is None:
         raise NotFoundError(f"feed {feed_id} has no report {report_id[:80]!r}")
     return json_answer(report_body(row, REPORT_IOCS_MAX))
+
+
+@router.get(
+    f"{_BASE}/{{feed_id}}/report/{{report_id}}/matches", summary="What a report of a feed hit"
+)
+async def matches(
+    feed_id: int, report_id: str, request: Request, here: Here, scope: Within
+) -> Response:
+    """Each indicator that hit stored processes of hosts that the caller sees, with how many process
+    segments and hosts and when the newest was; those that hit most first, at most 1,000."""
+    feed = await to_thread.run_sync(feeds.get, here.database, feed_id)
+
+    def work(engine: BoundedEngine) -> Response:
+        if report(engine, feed_id, report_id) is None:
+            raise NotFoundError(f"feed {feed_id} has no report {report_id[:80]!r}")
+        most, seconds = REPORT_IOCS_SHOWN_MAX, here.settings.search_deadline_s
+        found = hits_of_report(engine, scope, feed.name, report_id, most, seconds)
+        return json_answer([matches_body(one) for one in found])
+
+    return await run_search(request, here, work)
 
 
 def _source(members: dict[str, Any]) -> Source:

@@ -108,7 +108,9 @@ def _hits(
 ) -> Sequence[int] | None:
     name = str(one.id)
     try:
-        found = hits_over_time(engine, scope, [name], now_ms, width_ms, steps, WATCHLIST_GLANCE_S)
+        found = hits_over_time(
+            engine, scope, "watchlist", [name], now_ms, width_ms, steps, WATCHLIST_GLANCE_S
+        )
     except UnavailableError:
         return None
     return found.get(name, (0,) * steps)

@@ -65,6 +65,7 @@ FEEDS: Final[dict[str, Schema]] = {
     "FeedError": record({**alike(("place", "problem"), TEXT), "report_id": nullable(TEXT)}),
     "Accepted": record({"result": {"const": True}}),
     "ThreatReport": record(_REPORT),
+    "ReportMatch": record({"ioc": TEXT, **alike(("segments", "hosts"), INTEGER), "last": TIME}),
     "ThreatReportSearch": record(
         {
             "terms": listing(TEXT),

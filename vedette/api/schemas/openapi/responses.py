@@ -293,6 +293,7 @@ _MANY: Final[Mapping[Route, str]] = {
     ("GET", _FEEDS): "Feed",
     ("GET", f"{_FEEDS}/{{feed_id}}/errors"): "FeedError",
     ("GET", f"{_FEEDS}/{{feed_id}}/report"): "ThreatReport",
+    ("GET", f"{_FEEDS}/{{feed_id}}/report/{{report_id}}/matches"): "ReportMatch",
     ("GET", "/api/v1/watchlist"): "Watchlist",
     ("GET", "/api/v1/watchlist/{watchlist_id}/versions"): "WatchlistVersion",
     ("GET", "/api/v1/alerts/audit"): "AlertAudit",

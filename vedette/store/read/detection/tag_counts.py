@@ -1,8 +1,11 @@
-"""How many documents watchlists hit over time, by their tags."""
+"""How many segments watchlists and feeds hit, by their tags."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
+from vedette.model.findings.tag import TagFamily
 from vedette.model.scope import Scope
 from vedette.store.engine.client import Engine
 
@@ -12,26 +15,24 @@ _KEY: Final = "window_ms, sensor_id, process_id, segment_id"
 def hits_over_time(
     engine: Engine,
     scope: Scope,
+    family: TagFamily,
     names: Sequence[str],
     until_ms: int,
     width_ms: int,
     steps: int,
     deadline_s: float,
 ) -> Mapping[str, Sequence[int]]:
-    """Segments that each of these watchlists tagged, in `steps` intervals that end at `until_ms`,
-    by the time of the segment, the newest last; only those of the scope, without watchlists that
-    hit none. Raises UnavailableError (`deadline`)."""
+    """Segments that each of these watchlists or feeds tagged, in `steps` intervals that end at
+    `until_ms`, by the time of the segment, the newest last; only those of the scope, without names
+    that hit none. Raises UnavailableError (`deadline`)."""
     if not names:
         return {}
     from_ms = until_ms - width_ms * steps
-    params: dict[str, Any] = {"names": list(names), "from_ms": from_ms, "width_ms": width_ms}
-    within = ""
-    if scope.sensors is not None:
-        within = "AND sensor_id IN {sensors:Array(UInt32)} "
-        params["sensors"] = sorted(scope.sensors)
+    within, params = _within(scope)
+    params |= {"family": family, "names": list(names), "from_ms": from_ms, "width_ms": width_ms}
     rows = engine.query(
         "SELECT name, intDiv(window_ms - {from_ms:UInt64}, {width_ms:UInt64}) AS step, count() "
-        f"FROM (SELECT name, {_KEY} FROM tag WHERE family = 'watchlist' "
+        f"FROM (SELECT name, {_KEY} FROM tag WHERE family = {{family:String}} "
         "AND name IN {names:Array(String)} AND window_ms >= {from_ms:UInt64} "
         f"{within}GROUP BY ALL) GROUP BY name, step",
         params,
@@ -41,3 +42,36 @@ def hits_over_time(
     for name, step, count in rows:
         found.setdefault(name, [0] * steps)[min(step, steps - 1)] += count
     return found
+
+
+class IocHits(Struct, frozen=True, gc=False):
+    """What an indicator hit."""
+
+    ioc: str
+    segments: int
+    hosts: int
+    last_ms: int
+    """The window of the newest segment, epoch milliseconds."""
+
+
+def hits_of_report(
+    engine: Engine, scope: Scope, feed_name: str, report_id: str, rows_max: int, deadline_s: float
+) -> Sequence[IocHits]:
+    """Of the indicators of a report that hit segments of the scope, those that hit most first.
+    Raises UnavailableError (`deadline`)."""
+    within, params = _within(scope)
+    rows = engine.query(
+        "SELECT ioc, count() AS hits, uniqExact(sensor_id), max(window_ms) "
+        f"FROM (SELECT ioc, {_KEY} FROM tag WHERE family = 'alliance' AND name = {{name:String}} "
+        f"AND report = {{report:String}} {within}GROUP BY ALL) "
+        f"GROUP BY ioc ORDER BY hits DESC, ioc LIMIT {rows_max:d}",
+        params | {"name": feed_name.lower(), "report": report_id},
+        deadline_s=deadline_s,
+    ).rows
+    return [IocHits(*row) for row in rows]
+
+
+def _within(scope: Scope) -> tuple[str, dict[str, Any]]:
+    if scope.sensors is None:
+        return "", {}
+    return "AND sensor_id IN {sensors:Array(UInt32)} ", {"sensors": sorted(scope.sensors)}

@@ -31,6 +31,13 @@ _INDICATOR: Final = ", ".join(
 )
 
 
+_BY_TYPE: Final = {
+    **{"md5": "md5", "sha256": "sha256", "dns": "domain", "ipv4": "ipaddr", "ipv6": "ipv6addr"},
+    **{"ja3": "ja3", "ja3s": "ja3s", "query": "query"},
+}
+"""The list of a report that holds its indicators of a type."""
+
+
 class KnownReport(Struct, frozen=True, gc=False):
     """What a synchronisation asks of a stored report."""
 
@@ -86,6 +93,18 @@ def report_counts(engine: Engine) -> dict[int, tuple[int, int]]:
         "WHERE NOT is_deleted GROUP BY feed_id"
     )
     return {row[0]: (row[1], row[2]) for row in found.rows}
+
+
+def indicator_types(engine: Engine) -> dict[int, dict[str, int]]:
+    """Indicators of each feed by type, those that it has."""
+    sums = ", ".join(f"sum(length({quoted(column)}))" for column in _BY_TYPE.values())
+    found = engine.query(
+        f"SELECT feed_id, {sums} FROM threat_report FINAL WHERE NOT is_deleted GROUP BY feed_id"
+    )
+    return {
+        feed_id: {name: count for name, count in zip(_BY_TYPE, counts, strict=True) if count}
+        for feed_id, *counts in found.rows
+    }
 
 
 def stored_feeds(engine: Engine) -> set[int]:
