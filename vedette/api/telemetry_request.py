@@ -8,7 +8,7 @@ neither the event loop nor searches wait for them. So are answers about many rec
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import xxhash
 from anyio import to_thread
@@ -19,7 +19,11 @@ from vedette.api.http.client_address import client_address
 from vedette.api.http.request_bodies import inflate_within, lease_of, raw_body
 from vedette.api.services import Services
 from vedette.errors import BadRequestError
-from vedette.limits import RECORDS_ANSWERED_ON_LOOP_MAX, SMALL_BODY_BYTES_MAX
+from vedette.limits import (
+    RECORDS_ANSWERED_ON_LOOP_MAX,
+    RECORDS_FREED_AT_ONCE,
+    SMALL_BODY_BYTES_MAX,
+)
 from vedette.model.principal import Principal
 from vedette.pipeline.submission import Submission, request_key
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
@@ -88,11 +92,28 @@ async def read_telemetry(
         lease.release()  # the records are copies, and the queue has a bound of its own
 
 
-async def rendered(services: Services, record_count: int, render: Callable[[], T]) -> T:
-    """What `render` makes of the outcomes of so many records: in a thread where they are many."""
+async def rendered(
+    services: Services, record_count: int, render: Callable[[], T], *spent: list[Any]
+) -> T:
+    """What `render` makes of the outcomes of so many records: in a thread where they are many.
+    That thread empties what is `spent` by it, too: whoever frees many objects in one step keeps the
+    interpreter lock for all of them."""
     if record_count <= RECORDS_ANSWERED_ON_LOOP_MAX:
         return render()
-    return await to_thread.run_sync(render, limiter=services.splits)
+
+    def render_and_free() -> T:
+        answer = render()
+        for one in spent:
+            empty(one)
+        return answer
+
+    return await to_thread.run_sync(render_and_free, limiter=services.splits)
+
+
+def empty(objects: list[Any]) -> None:
+    """Takes everything out of a list in portions, between which other threads have their turn."""
+    while objects:
+        del objects[-RECORDS_FREED_AT_ONCE:]
 
 
 def source_of(request: Request) -> str:

@@ -22,13 +22,13 @@ import select
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from vedette import limits
 from vedette.bootstrap.arrivals import Arrival, Arrivals, address_of
 from vedette.bootstrap.descriptors import SocketLimits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
-from vedette.bootstrap.opening import Opening, answer_plain_http, opening_of, origin_of
+from vedette.bootstrap.opening import Opening, accepted, answer_plain_http, opening_of, origin_of
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -116,7 +116,7 @@ class Acceptor:
         on_spare = False
         for _ in range(_EVENTS_AT_ONCE):
             try:
-                client, address = self._listener.accept()
+                client, address = accepted(self._listener)
             except BlockingIOError:
                 break
             except OSError as error:
@@ -137,13 +137,12 @@ class Acceptor:
         loop = asyncio.get_running_loop()
         self._retry = loop.call_later(limits.SPARE_DESCRIPTORS_RETRY_S, self._resume)
 
-    def _take_in(self, client: socket.socket, peer: Any, on_spare: bool) -> None:
+    def _take_in(self, client: socket.socket, peer: tuple[str, int], on_spare: bool) -> None:
         if len(self._arrivals) >= self._allowed.handshakes:
             self._drop(self._arrivals.oldest_of_the_largest())
-        client.setblocking(False)
         now_s = asyncio.get_running_loop().time()
         arrival = Arrival(client, address_of(peer), now_s, on_spare)
-        arrival.is_announced = self._announces(str(peer[0]) if peer else "")
+        arrival.is_announced = self._announces(peer[0])
         self._arrivals.add(arrival)
         if self._tls is None and not arrival.is_announced:
             self._set_up(arrival)

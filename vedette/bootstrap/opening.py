@@ -1,6 +1,13 @@
 """The first bytes of a connection at the HTTPS port, looked at before anything is set up for it:
-of a proxy that passes TLS on the PROXY header, version 2, then those of the client."""
+of a proxy that passes TLS on the PROXY header, version 2, then those of the client.
 
+Under a flood there are thousands of them. So what is done for each, which never waits, keeps the
+interpreter lock: the event loop, which gives it up for a call, gets it back only after the turn of
+a thread that computes.
+"""
+
+import ctypes
+import os
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,6 +50,16 @@ _ADDRESS_BYTES: Final = {0x11: 4, 0x21: 16}
 """Of TCP over IPv4 and IPv6."""
 
 
+_C: Final = ctypes.PyDLL(None, use_errno=True)
+"""The C library, with the interpreter lock kept during its calls."""
+
+_C.recv.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
+_C.recv.restype = ctypes.c_ssize_t
+
+_ADDRESS_ROOM: Final = 128
+"""Bytes of an address of any family."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a proxy says that a connection comes from; None: from the proxy itself."""
@@ -62,10 +79,40 @@ class Opening(Enum):
     """Something else, or the client has gone."""
 
 
+def accepted(listener: socket.socket) -> tuple[socket.socket, tuple[str, int]]:
+    """A connection that waits, as a socket that does not block, with its client's address and port.
+    Raises BlockingIOError where none waits, OSError where it cannot be had."""
+    room, length = ctypes.create_string_buffer(_ADDRESS_ROOM), ctypes.c_uint32(_ADDRESS_ROOM)
+    flags = socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
+    descriptor = _C.accept4(listener.fileno(), room, ctypes.byref(length), flags)
+    if descriptor < 0:
+        raise _os_error()
+    kind = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
+    client = socket.socket(listener.family, kind, listener.proto, fileno=descriptor)
+    port = int.from_bytes(room.raw[2:4], "big")
+    packed = room.raw[8:24] if listener.family == socket.AF_INET6 else room.raw[4:8]
+    return client, (socket.inet_ntop(listener.family, packed), port)
+
+
+def _peeked(client: socket.socket, size: int) -> bytes:
+    """Up to so many bytes that have arrived, and stay; b"" where the client has closed. Raises
+    BlockingIOError where nothing has, OSError where the connection is gone."""
+    room = ctypes.create_string_buffer(size)
+    count = _C.recv(client.fileno(), room, size, socket.MSG_PEEK)
+    if count < 0:
+        raise _os_error()
+    return room.raw[:count]
+
+
+def _os_error() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))
+
+
 def opening_of(client: socket.socket) -> Opening:
     """Looks at what has arrived and leaves it there; the socket does not block."""
     try:
-        head = client.recv(_HEADER, socket.MSG_PEEK)
+        head = _peeked(client, _HEADER)
         if not head:
             return Opening.UNUSABLE
         if head[0] != _HANDSHAKE:
@@ -75,7 +122,7 @@ def opening_of(client: socket.socket) -> Opening:
         size = _HEADER + int.from_bytes(head[3:5], "big")
         if size > limits.TLS_RECORD_BYTES_MAX:
             return Opening.UNUSABLE
-        if len(client.recv(size, socket.MSG_PEEK)) < size:
+        if len(_peeked(client, size)) < size:
             return _wait_for(client, size)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
     except BlockingIOError:

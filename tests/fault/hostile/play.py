@@ -1,16 +1,21 @@
-"""Plays the whole corpus against a server, every attacker in a thread of its own."""
+"""Plays the whole corpus against a server, every attacker in a thread of its own. Attackers are
+other machines: their work takes no core from the server, and each has an address of its own, as has
+whoever asks whether the server is well."""
 
-import os
+import multiprocessing
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from tests.fault.hostile import archives, connections, requests
 from tests.fault.hostile.target import Attack, Seen, Target
+from tests.support.cores import come_last
 
 ATTACKERS: Final[tuple[Callable[[Attack], None], ...]] = (
     requests.send_bodies,
@@ -28,20 +33,25 @@ ATTACKERS: Final[tuple[Callable[[Attack], None], ...]] = (
     archives.import_archives,
 )
 
-_NICE: Final = 10
-"""Attackers are other machines, whose work takes no turn at the server's cores. So each has an
-address of its own, too, as has whoever asks whether the server is well."""
-
 
 def play(target: Target, folder: Path, seconds: float, seed: int) -> Seen:
-    """All attackers for so many seconds; returns when the last one has noticed the end."""
+    """All attackers for so many seconds, in a process of their own; returns when the last one has
+    noticed the end."""
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawned, initializer=come_last) as process:
+        statuses, broken = process.submit(_played, target, folder, seconds, seed).result()
+    return Seen(statuses, broken)
+
+
+def _played(
+    target: Target, folder: Path, seconds: float, seed: int
+) -> tuple[Counter[tuple[str, int]], list[str]]:
     requests.bodies()  # both take seconds to make, and are kept
     archives.hostile_archives()
     seen = Seen()
     ends = time.monotonic() + seconds
 
     def work(attacker: Callable[[Attack], None], number: int) -> None:
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)  # 0: the calling thread on Linux
         room = folder / f"attacker-{number}"
         room.mkdir()
         own = replace(target, source=f"127.0.0.{2 + number}")
@@ -61,4 +71,4 @@ def play(target: Target, folder: Path, seconds: float, seed: int) -> Seen:
         thread.start()
     for thread in threads:
         thread.join()
-    return seen
+    return seen.statuses, seen.broken

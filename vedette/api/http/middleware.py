@@ -5,6 +5,7 @@ Metrics are labelled with the route's template, not the path, so that ids in pat
 series; paths that match no route share the label `unmatched`.
 """
 
+import asyncio
 import re
 import secrets
 import time
@@ -18,7 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vedette.api.body_budget import BodyBudget, BodyLease
 from vedette.api.http.error_responses import unexpected_answer
-from vedette.limits import BODIES_IN_FLIGHT_BYTES_MAX, UNKNOWN_PATH_LOGGED_CHARS
+from vedette.limits import (
+    ANSWER_PIECE_BYTES,
+    BODIES_IN_FLIGHT_BYTES_MAX,
+    UNKNOWN_PATH_LOGGED_CHARS,
+)
 
 log = structlog.get_logger("vedette.access")
 
@@ -153,8 +158,20 @@ class _Exchange:
             self.status = message["status"]
             message["headers"] = self._headers(message.get("headers", ()))
         elif message["type"] == "http.response.body":
-            self.answer_bytes += len(message.get("body", b""))
+            body = message.get("body", b"")
+            self.answer_bytes += len(body)
+            if len(body) > ANSWER_PIECE_BYTES:
+                message = {**message, "body": await self._send_all_but_the_end(memoryview(body))}
         await self._send(message)
+
+    async def _send_all_but_the_end(self, body: memoryview) -> memoryview:
+        """Sends a large body in pieces, between which the event loop does other work. The end is
+        left to the caller."""
+        while len(body) > ANSWER_PIECE_BYTES:
+            piece, body = body[:ANSWER_PIECE_BYTES], body[ANSWER_PIECE_BYTES:]
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+            await asyncio.sleep(0)
+        return body
 
     def _headers(self, given: Any) -> list[tuple[bytes, bytes]]:
         headers = list(given)

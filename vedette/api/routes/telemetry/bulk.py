@@ -42,6 +42,8 @@ async def bulk(request: Request, here: Annotated[Services, Depends(services)]) -
         here,
         len(sent.parts.actions),
         lambda: bulk_answer(_outcome(sent.parts, receipt), took_ms, filter_path),
+        records,
+        receipt.refusals,
     )
     return raw_json(answer, headers=ELASTIC_HEADERS)
 

@@ -25,7 +25,8 @@ async def ingest(request: Request, here: Annotated[Services, Depends(services)])
     """
     sent = await read_telemetry(request, here, _pieces)
     receipt = await _submit(sent, here)
-    return await rendered(here, len(receipt.outcomes), lambda: _answer(receipt))
+    spent = sent.parts, receipt.refusals
+    return await rendered(here, len(receipt.outcomes), lambda: _answer(receipt), *spent)
 
 
 def _answer(receipt: Receipt) -> Response:
