@@ -19,11 +19,14 @@ export function cell(value) {
 
 const LINES = { jsonl: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`), csv: (rows, names) => rows.map((row) => `${names.map((name) => cell(row[name])).join(",")}\r\n`) };
 
-export async function collect(format, say = () => {}) {
+// What a page exports that is no list: source(format) gives [rows, total] one after the other.
+let source = null;
+export const exportFrom = (other) => (source = other);
+
+async function* listed() {
   const { path, params } = pageCall();
   const kept = params.filter(([name]) => !["rows", "start", "sort"].includes(name));
-  const [parts, seen, names] = [[], new Set(), new Set()];
-  const all = [];
+  const seen = new Set();
   for (let start = 0; start < MOST; start += PAGE) {
     const found = await get(`${path}?${new URLSearchParams([...kept, ["rows", PAGE], ["start", start], ["sort", SORTS[path]]])}`);
     if (found.incomplete_results) throw new Error(_("Not everything could be read in time: nothing is exported. A shorter range of time can be."));
@@ -31,15 +34,24 @@ export async function collect(format, say = () => {}) {
       const id = row.unique_id ?? (row.id ? `${row.id}/${row.segment_id}` : row.md5);
       return !seen.has(id) && seen.add(id);
     });
+    yield [rows, found.total_results];
+    if (found.results.length < PAGE) break;
+  }
+}
+
+export async function collect(format, say = () => {}) {
+  const [parts, names, all] = [[], new Set(), []];
+  let count = 0;
+  for await (const [rows, total] of (source ?? listed)(format)) {
     if (format === "csv") for (const row of rows) for (const name of Object.keys(row)) names.add(name);
     if (format === "csv") all.push(rows);
     else parts.push(new Blob(LINES.jsonl(rows)));
-    say(seen.size, found.total_results);
-    if (found.results.length < PAGE) break;
+    say((count += rows.length), total);
+    if (count >= MOST) break;
   }
   const heads = [...names];
   if (format === "csv") parts.push(`${heads.map(cell).join(",")}\r\n`, ...all.map((rows) => new Blob(LINES.csv(rows, heads))));
-  return { blob: new Blob(parts, { type: format === "csv" ? "text/csv" : "application/x-ndjson" }), count: seen.size };
+  return { blob: new Blob(parts, { type: format === "csv" ? "text/csv" : "application/x-ndjson" }), count };
 }
 
 async function save(format) {

@@ -27,7 +27,7 @@ export class ProcessMap {
   set(tree) {
     const made = new Map();
     const top = { id: "", children: [], node: null };
-    for (const node of [...tree.nodes.values()].slice(0, MOST)) made.set(node.id, { id: node.id, node, children: [] });
+    for (const node of [...tree.nodes.values()].filter(({ id }) => !tree.hidden.has(id)).slice(0, MOST)) made.set(node.id, { id: node.id, node, children: [] });
     for (const one of made.values()) (made.get(one.node.parent_id) ?? top).children.push(one);
     const only = top.children.length === 1 ? top.children[0] : top;
     this.nodes = placed(only).filter((one) => one.node);

@@ -3,7 +3,8 @@
 
 import { attempt, call, failed, get } from "./api.js";
 import { copyText } from "./copy.js";
-import { icon, make, number, parameter, say, setParameter } from "./dom.js";
+import { exportFrom } from "./export.js";
+import { icon, make, many, number, parameter, say, setParameter } from "./dom.js";
 import { bind } from "./keys.js";
 import { ProcessMap } from "./map.js";
 import { LANES, STEPS, Timeline } from "./timeline.js";
@@ -43,7 +44,8 @@ async function readTree() {
   tree.add([...found.ancestors].reverse());
   tree.add(found.nodes);
   tree.show({ root: id, selected: id });
-  part("tree-status").textContent = found.is_complete ? "" : _("more below");
+  state.isWhole = found.is_complete;
+  noteTree();
   part("tree-more").hidden = !found.continue;
   state.continue = found.continue;
   part("tree-pane").removeAttribute("aria-busy");
@@ -54,11 +56,35 @@ part("tree-more").addEventListener("click", () =>
     const found = await get(`/api/v1/process/${id}/tree?${new URLSearchParams({ ...TREE, continue: state.continue })}`);
     tree.add(found.nodes);
     tree.refresh();
+    noteTree();
     map?.set(tree);
     state.continue = found.continue;
     part("tree-more").hidden = !found.continue;
   }),
 );
+
+// What the tree leaves out, and how many that are.
+function noteTree() {
+  const count = tree.hidden.size + tree.copyOf.size;
+  part("tree-status").textContent = [!state.isWhole && _("more below"), count && _`${number(count)} left out`].filter(Boolean).join(", ");
+}
+
+function showOnly(name, on) {
+  if (on) tree.shows.add(name);
+  else tree.shows.delete(name);
+  document.querySelector(`[data-shows=${name}]`).setAttribute("aria-pressed", on);
+}
+
+part("tree-shows").addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-shows]");
+  if (!button) return;
+  showOnly(button.dataset.shows, button.getAttribute("aria-pressed") !== "true");
+  tree.refresh();
+  noteTree();
+  map?.set(tree);
+  say(part("tree-status").textContent || _("The whole tree"));
+  setParameter("tree", [...tree.shows].join("."));
+});
 
 function showMap(on) {
   part("map").hidden = !on;
@@ -207,21 +233,27 @@ function ownKey(event, row) {
   return true;
 }
 
-async function readEvents() {
-  state.all = [];
+// From where reading has come to; at once where there are no more than a page.
+async function readOn() {
+  const before = state.all.length;
   state.stream = (await begin()).stream_id;
-  let first = true;
+  let move = before ? `&seek=true&by=${before}` : "";
   while (state.all.length < most) {
-    const move = first ? "" : `&seek=true&by=${PAGE}`;
     const found = await readPage(`rows=${PAGE}${move}`);
-    first = false;
+    move = `&seek=true&by=${PAGE}`;
     state.all.push(...dated(found.events));
-    filter({ quiet: true });
+    if (found.events.length || !before) filter({ quiet: true });
     if (found.events.length < PAGE) {
       state.complete = true;
       break;
     }
   }
+  return state.all.length - before;
+}
+
+async function readEvents() {
+  state.all = [];
+  await readOn();
   state.isCut = !state.complete;
   filter({ quiet: true });
   part("events-pane").removeAttribute("aria-busy");
@@ -248,6 +280,55 @@ async function readPage(query) {
   }
 }
 
+// All events, as the API has them; in a table with a column for each of their facts.
+exportFrom(async function* (format) {
+  const rows = 1000;
+  const path = `/api/v6/process/stream/${(await begin()).stream_id}`;
+  const flat = ({ time, type, data, binary_info: binary }) => ({ time, kind: type, ...data, signature: binary?.digsig_result, publisher: binary?.digsig_publisher });
+  for (let move = ""; ; move = `&seek=true&by=${rows}`) {
+    const { events } = await get(`${path}?rows=${rows}${move}`);
+    yield [format === "csv" ? events.map(flat) : events, state.total];
+    if (events.length < rows) break;
+  }
+  await call("POST", path);
+});
+
+// Following: what a process that runs does is read as it comes, and stands at the end.
+const FOLLOW_MS = 5_000;
+
+function follow(on) {
+  part("follow")?.setAttribute("aria-pressed", on);
+  setParameter("follow", on && "1");
+  clearInterval(state.following);
+  state.following = on ? setInterval(() => news().catch(() => {}), FOLLOW_MS) : 0;
+}
+
+async function news() {
+  if (document.hidden || state.isReading || !root.dataset.loaded) return;
+  state.isReading = true;
+  try {
+    part("stored").dispatchEvent(new CustomEvent("again"));
+    await readTimeline();
+    const count = state.isCut ? 0 : await readOn();
+    if (count) say(_`${many(count, _("event is"), _("events are"))} new`);
+  } finally {
+    state.isReading = false;
+  }
+}
+
+part("follow")?.addEventListener("click", ({ currentTarget: button }) => follow(button.getAttribute("aria-pressed") !== "true"));
+
+// What is known of its storage has come: gaps are hatched, and a process that has ended is followed no more.
+document.addEventListener("content", () => {
+  timeline.gaps = JSON.parse(part("stored").querySelector("[data-gaps]")?.dataset.gaps ?? "[]");
+  const alerts = JSON.parse(part("stored").querySelector("[data-alerts]")?.dataset.alerts ?? "[]");
+  timeline.alerts = alerts.filter(([process]) => process === id).map(([, time]) => time);
+  timeline.later();
+  tree.alerts = new Set(alerts.map(([process]) => process));
+  if (state.continue !== undefined) tree.refresh();
+  if (state.following && part("stored").querySelector("[data-standing=ended]")) follow(false);
+});
+
 // What of the events is shown is part of the address.
 function noteFilter() {
   const letters = LANES.filter(([, kind]) => !state.hidden.has(kind)).map(([letter]) => letter).join("");
@@ -260,6 +341,8 @@ function takeFilter() {
   const letters = parameter("kinds");
   if (letters) for (const [letter, kind] of LANES) if (!letters.includes(letter)) state.hidden.add(kind);
   part("event-filter").value = state.wanted = parameter("f");
+  for (const name of parameter("tree").split(".")) if (["helpers", "same", "marked"].includes(name)) showOnly(name, true);
+  if (parameter("follow") && part("follow")) follow(true);
   const range = parameter("range").split("..").map(Number);
   if (range.length === 2 && range.every(Number.isFinite)) state.range = range;
 }
@@ -278,7 +361,8 @@ function filter({ quiet = false } = {}) {
   list.set(state.shown);
   drawTimeline();
   const stored = Object.entries(state.totals).filter(([kind]) => kinds.has(kind)).reduce((sum, [, one]) => sum + one, 0);
-  const total = Math.max(stored, state.all.length);
+  const total = (state.total = Math.max(stored, state.all.length));
+  document.querySelector("[data-action=export]").dataset.total = total;
   const known = state.complete ? number(all.length) : _`${number(all.length)} of ${number(total)}`;
   const words = state.complete && all.length === 1 ? _("event") : _("events");
   part("event-status").textContent = state.shown.length === all.length ? `${known} ${words}` : _`${number(state.shown.length)} of ${known} events`;

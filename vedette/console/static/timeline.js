@@ -10,6 +10,8 @@ export const LANES = [
 ];
 const LANE = 20;
 const AXIS = 18;
+const MINI = 14; // the whole time, with what of it is looked at
+const BINS = 240;
 const LEFT = 22;
 export const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 216e5, 432e5, 864e5, 6048e5, 2592e6];
 
@@ -20,7 +22,9 @@ export class Timeline {
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.cursor = make("div", { class: "timeline-cursor", role: "slider", tabindex: "0", "aria-label": _("Event on the timeline"), "aria-valuemin": "1", "aria-valuenow": "1" });
     place.append(this.canvas, this.cursor);
-    this.height = LANES.length * LANE + AXIS;
+    this.height = LANES.length * LANE + AXIS + MINI;
+    this.alerts = []; // times of which there are alerts
+    this.gaps = []; // [sinceMs, untilMs] of which records are missing
     this.times = new Float64Array(0);
     this.lanes = LANES.map(() => new Uint32Array(0));
     this.density = [];
@@ -46,6 +50,10 @@ export class Timeline {
     this.full = [low - room, high + room];
     this.view ??= [...this.full];
     if (!this.touched) this.view = [...this.full];
+    this.bins = new Float64Array(BINS);
+    const bin = (time, count) => (this.bins[Math.max(0, Math.min(BINS - 1, Math.floor(((time - this.full[0]) / (this.full[1] - this.full[0])) * BINS)))] += count);
+    for (const time of this.times) bin(time, 1);
+    for (const { t, width, count } of density) bin(t + width / 2, count);
     this.cursor.setAttribute("aria-valuemax", Math.max(1, times.length));
     this.later();
   }
@@ -101,6 +109,7 @@ export class Timeline {
       context.fillStyle = colour.selected;
       context.fillRect(this.x(this.marked[0]), 0, this.x(this.marked[1]) - this.x(this.marked[0]), LANES.length * LANE);
     }
+    this.drawGaps(colour);
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     LANES.forEach(([letter], lane) => {
@@ -114,6 +123,8 @@ export class Timeline {
     this.drawDensity(colour);
     this.drawAxis(colour);
     this.drawCursor(colour);
+    this.drawAlerts(colour);
+    this.drawWhole(colour);
     if (this.looked !== (this.looked = this.view.join())) this.onView?.();
   }
 
@@ -160,6 +171,59 @@ export class Timeline {
       const size = Math.min(LANE - 4, 4 + 2 * Math.log2(count + 1));
       context.fillRect(Math.max(LEFT, left), (lane + 1) * LANE - 2 - size, Math.max(1, right - left - 0.5), size);
     }
+  }
+
+  // Times of which records are missing are hatched.
+  drawGaps(colour) {
+    const { context, width } = this;
+    const bottom = LANES.length * LANE;
+    context.strokeStyle = colour.fg3;
+    for (const [since, until] of this.gaps) {
+      const left = Math.max(LEFT, this.x(since));
+      const right = Math.min(width, this.x(until));
+      if (right <= left) continue;
+      context.save();
+      context.beginPath();
+      context.rect(left, 0, right - left, bottom);
+      context.clip();
+      context.beginPath();
+      for (let x = left - bottom - (left % 8); x < right; x += 8) {
+        context.moveTo(x, bottom);
+        context.lineTo(x + bottom, 0);
+      }
+      context.globalAlpha = 0.45;
+      context.stroke();
+      context.restore();
+    }
+  }
+
+  drawAlerts(colour) {
+    const { context } = this;
+    context.fillStyle = colour.high;
+    context.beginPath();
+    for (const x of this.alerts.map((time) => this.x(time)).filter((one) => one >= LEFT && one <= this.width)) {
+      context.moveTo(x - 5, 0);
+      context.lineTo(x + 5, 0);
+      context.lineTo(x, 8);
+    }
+    context.fill();
+  }
+
+  drawWhole(colour) {
+    const { context, width, height } = this;
+    const top = height - MINI;
+    const at = (ms) => LEFT + ((ms - this.full[0]) / (this.full[1] - this.full[0])) * (width - LEFT);
+    const left = Math.max(LEFT, at(this.view[0]));
+    context.fillStyle = colour.selected;
+    context.fillRect(left, top, Math.max(2, Math.min(width, at(this.view[1])) - left), MINI);
+    context.fillStyle = colour.fg3;
+    const most = Math.log2(1 + Math.max(1, ...this.bins));
+    this.bins.forEach((count, bin) => {
+      const size = ((MINI - 2) * Math.log2(1 + count)) / most;
+      if (count) context.fillRect(LEFT + (bin / BINS) * (width - LEFT), height - size, Math.max(1, (width - LEFT) / BINS - 0.5), size);
+    });
+    context.fillStyle = colour.accent;
+    context.fillRect(left, top, Math.max(2, Math.min(width, at(this.view[1])) - left), 1);
   }
 
   drawAxis(colour) {
@@ -264,7 +328,15 @@ export class Timeline {
       const from = spot(event);
       const view = [...this.view];
       let moved = false;
+      const whole = ([x]) => {
+        const middle = this.full[0] + ((x - LEFT) / (this.width - LEFT)) * (this.full[1] - this.full[0]);
+        this.pan((middle - (this.view[0] + this.view[1]) / 2) / (this.view[1] - this.view[0]));
+        moved = true;
+      };
+      const onWhole = from[1] > this.height - MINI;
+      if (onWhole) whole(from);
       const move = (now) => {
+        if (onWhole) return whole(spot(now));
         const to = spot(now);
         if (Math.abs(to[0] - from[0]) < 3 && !moved) return;
         moved = true;
@@ -302,7 +374,7 @@ export class Timeline {
   table(buckets) {
     const head = make("tr", {}, make("th", { scope: "col" }, _("From")), ...LANES.map(([letter, , label]) => make("th", { scope: "col", class: "num" }, make("abbr", { title: label }, letter))));
     const body = buckets.slice(0, 500).map(({ start, event_counts: counts }) =>
-      make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false })), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
+      make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false }), this.gaps.some(([since, until]) => since <= Date.parse(start) && Date.parse(start) < until) ? _(" (gaps)") : ""), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
     );
     return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
   }

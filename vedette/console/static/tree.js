@@ -9,8 +9,10 @@ import { Windowed } from "./windowed.js";
 const LETTERS = [["F", "filemod"], ["M", "modload"], ["R", "regmod"], ["N", "netconn"], ["C", "childproc"], ["X", "crossproc"]];
 const OPEN_MAX = 200; // a tree of at most so many nodes is shown open
 const MISSING = {
-  never_seen: _("never seen"), suppressed: _("suppressed"), unmounted: _("in an unmounted partition"), expired: _("expired"), not_permitted: _("not permitted"),
+  never_seen: _("never seen"), suppressed: _("suppressed"), partition_unmounted: _("in an unmounted partition"), expired: _("expired"), not_permitted: _("not permitted"),
 };
+
+const HELPERS = new Set("conhost.exe openconsole.exe chcp.com tput tty stty uname dircolors lesspipe basename dirname mesg clear_console groups locale".split(" ")); // what shells start for themselves
 
 export const startOf = (node) => (node.start ? Date.parse(node.start) : NaN);
 export const nameOf = (node) => node.label.process_name || node.label.path || _("unknown");
@@ -22,8 +24,8 @@ export class ProcessTree {
     this.nodes = new Map();
     this.children = new Map();
     this.open = new Set();
-    this.marks = new Set();
-    this.typed = "";
+    this.shows = new Set(); // what is left out: helpers, same (of one file), marked (all but those)
+    this.alerts = new Set(); // processes that have some
     this.list = new Windowed(place, {
       role: "treegrid",
       fill: (element, row) => this.fill(element, row),
@@ -62,7 +64,49 @@ export class ProcessTree {
     this.select(selected, { quiet: true });
   }
 
+  // Which nodes are hidden, and which siblings another one that runs the same file stands for. Those with
+  // alerts, the selected one and what is above them are always shown.
+  sift() {
+    const { shows, nodes } = this;
+    Object.assign(this, { hidden: new Set(), copies: new Map(), copyOf: new Map() });
+    if (!shows.size) return;
+    const kept = new Set();
+    for (const node of nodes.values()) {
+      if (!this.alerts.has(node.id) && node.id !== this.selected) continue;
+      for (let at = node; at && !kept.has(at.id); at = nodes.get(at.parent_id)) kept.add(at.id);
+    }
+    for (const siblings of this.children.values()) {
+      const firstOf = new Map();
+      for (const node of siblings.filter(({ id }) => !kept.has(id))) {
+        const { id, process_md5: md5 } = node;
+        const isLeaf = !this.children.has(id) && !node.has_more_children;
+        if (shows.has("marked") || (shows.has("helpers") && isLeaf && HELPERS.has(nameOf(node).toLowerCase()))) this.hidden.add(id);
+        else if (shows.has("same") && isLeaf && md5) {
+          const first = firstOf.get(md5);
+          if (first) {
+            this.copyOf.set(id, first);
+            this.copies.set(first, [...(this.copies.get(first) ?? []), node]);
+          } else firstOf.set(md5, id);
+        }
+      }
+    }
+  }
+
+  childrenOf(id) {
+    return (this.children.get(id) ?? []).filter((one) => !this.hidden.has(one.id) && !this.copyOf.has(one.id));
+  }
+
+  // Whether what is under a row is open: its children, or those that it stands for.
+  isOpen(node) {
+    return this.open.has(this.keyOf(node));
+  }
+
+  keyOf({ id }) {
+    return this.copies.has(id) ? `=${id}` : id;
+  }
+
   refresh() {
+    this.sift();
     const rows = [];
     const seen = new Set();
     const stack = this.tops().reverse().map((node) => [node, 1]);
@@ -70,10 +114,11 @@ export class ProcessTree {
       const [node, level] = stack.pop();
       if (seen.has(node.id)) continue;
       seen.add(node.id);
-      const children = this.children.get(node.id) ?? [];
-      const siblings = this.children.get(node.parent_id || "") ?? [node];
-      rows.push({ node, level, size: siblings.length, children: children.length });
-      if (this.open.has(node.id)) for (let at = children.length - 1; at >= 0; at -= 1) stack.push([children[at], level + 1]);
+      const copies = this.copies.get(node.id) ?? [];
+      const children = [...this.childrenOf(node.id), ...copies];
+      const siblings = this.childrenOf(node.parent_id || "");
+      rows.push({ node, level, size: siblings.length || 1, children: children.length, copies: copies.length });
+      if (this.isOpen(node)) for (let at = children.length - 1; at >= 0; at -= 1) stack.push([children[at], level + 1]);
     }
     const active = this.list.rows[this.list.active]?.node.id;
     this.rowsById = new Map(rows.map((row, index) => [row.node.id, index]));
@@ -82,7 +127,7 @@ export class ProcessTree {
   }
 
   tops() {
-    return [...this.nodes.values()].filter((node) => !this.nodes.has(node.parent_id));
+    return [...this.nodes.values()].filter((node) => !this.nodes.has(node.parent_id) && !this.hidden.has(node.id) && !this.copyOf.has(node.id));
   }
 
   select(id, options = {}) {
@@ -92,11 +137,16 @@ export class ProcessTree {
         options.changed = true;
       }
     }
+    const first = this.copyOf.get(id);
+    if (first && !this.open.has(`=${first}`)) {
+      this.open.add(`=${first}`);
+      options.changed = true;
+    }
     if (options.changed) this.refresh();
     if (this.rowsById.has(id)) this.list.go(this.rowsById.get(id), { centre: true, ...options });
   }
 
-  async toggle(row, on = !this.open.has(row.node.id)) {
+  async toggle(row, on = !this.isOpen(row.node)) {
     if (on && row.node.has_more_children && this.load) {
       row.node.has_more_children = false;
       const found = await this.load(row.node);
@@ -104,14 +154,14 @@ export class ProcessTree {
       if (!found) return;
       this.add(found);
     }
-    if (on) this.open.add(row.node.id);
-    else this.open.delete(row.node.id);
+    if (on) this.open.add(this.keyOf(row.node));
+    else this.open.delete(this.keyOf(row.node));
     this.refresh();
   }
 
   key(event, row, index) {
     if (!row) return false;
-    const isOpen = this.open.has(row.node.id) && row.children > 0;
+    const isOpen = this.isOpen(row.node) && row.children > 0;
     const parent = this.rowsById.get(row.node.parent_id);
     if (event.shiftKey && event.key === "ArrowUp") {
       if (parent !== undefined) this.list.go(parent);
@@ -132,7 +182,7 @@ export class ProcessTree {
   find(text, by = 1) {
     const wanted = text.toLowerCase();
     if (!wanted) return false;
-    const all = [...this.nodes.values()];
+    const all = [...this.nodes.values()].filter(({ id }) => !this.hidden.has(id));
     const from = all.findIndex((node) => node.id === this.list.rows[this.list.active]?.node.id);
     for (let step = 1; step <= all.length; step += 1) {
       const node = all[(from + by * step + all.length * step) % all.length];
@@ -151,11 +201,13 @@ export class ProcessTree {
     element.setAttribute("aria-level", level);
     element.setAttribute("aria-setsize", row.size);
     const expandable = row.children || node.has_more_children;
-    if (expandable) element.setAttribute("aria-expanded", String(this.open.has(node.id)));
+    if (expandable) element.setAttribute("aria-expanded", String(this.isOpen(node)));
     else element.removeAttribute("aria-expanded");
-    const isOpen = this.open.has(node.id);
-    if (element.shown === node && element.level === level && element.open === isOpen) return;
-    Object.assign(element, { shown: node, level, open: isOpen });
+    const isOpen = this.isOpen(node);
+    const hasAlert = this.alerts.has(node.id);
+    const now = [level, isOpen, row.copies, hasAlert].join();
+    if (element.shown === node && element.now === now) return;
+    Object.assign(element, { shown: node, now });
     const parent = this.nodes.get(node.parent_id);
     const delta = parent ? startOf(node) - startOf(parent) : NaN;
     if (!element.firstChild) {
@@ -170,8 +222,9 @@ export class ProcessTree {
     twisty.textContent = expandable ? (isOpen ? "▾" : "▸") : "";
     name.replaceChildren(untrusted(nameOf(node), { short: true }));
     pid.textContent = node.process_pid || "";
+    if (row.copies) lead.append(make("span", { class: "meta" }, `× ${number(row.copies + 1)}`));
     if (node.missing) lead.append(make("span", { class: "meta" }, missingText(node)));
-    for (const alert of node.alerts ?? []) if (alert) lead.append(icon("sev-high"));
+    if (hasAlert) lead.append(icon("sev-high"));
     if (node.username && parent && parent.username && node.username !== parent.username) lead.append(make("span", { class: "meta" }, untrusted(node.username, { short: true })));
     events.textContent = LETTERS.map(([letter, kind]) => [letter, node.event_counts?.[kind]]).filter(([, count]) => count).map(([letter, count]) => `${letter}${number(count)}`).join(" ");
     when.textContent = Number.isFinite(delta) && delta >= 0 ? `+${spanText(delta)}` : Number.isFinite(startOf(node)) ? timeText(startOf(node), { milliseconds: false, day: false }) : "";
@@ -180,7 +233,7 @@ export class ProcessTree {
 
   spoken(row) {
     const { node } = row;
-    return _`${plain(nameOf(node))}, pid ${node.process_pid}, level ${row.level}, ${row.children} children${node.missing ? `, ${missingText(node)}` : ""}`;
+    return _`${plain(nameOf(node))}, pid ${node.process_pid}, level ${row.level}, ${row.children} children${node.missing ? `, ${missingText(node)}` : ""}${this.alerts.has(node.id) ? _(", with an alert") : ""}`;
   }
 
   // The tree as indented text, for tickets.
