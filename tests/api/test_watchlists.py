@@ -256,6 +256,10 @@ def test_a_field_that_nothing_stored_has_is_named(
     assert analyst.get("/api/v1/process", params=asked).json()["total_results"] == 0
     assert f"{silent[0]} never seen" in analyst.get("/ui/watchlists").text
     assert "netconn_count" not in silent
+    group, _ = open_group(server, "silent-group")
+    blind = hire(server, "silent-nobody", {group: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": blind}) as theirs:
+        assert theirs.get(f"{BASE}/{watched}/stats").json()["fields_never_seen"] == []
 
 
 def test_a_preview_offers_values_to_leave_out(analyst: httpx.Client, sent_story: Story) -> None:

@@ -12,7 +12,7 @@ from vedette.query.nodes import And, Leaf, Or, Text
 from vedette.query.typed import NumberTest, TimeTest
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.sql.scope_filter import scoped
+from vedette.store.sql.scope_filter import ALL, scoped
 from vedette.watchlists.watch_query import CATALOGUES, EVENTS, stored_query, tests_of
 
 
@@ -25,7 +25,7 @@ def silent_fields(
     names = sorted({name for fields in asked.values() for name in fields})
     silent: set[str] = set()
     try:
-        if names and engine.query("SELECT 1 FROM segment LIMIT 1").rows:
+        if names and _has_any(engine, scope, reach):
             for name in islice(names, WATCHLIST_FIELDS_ASKED):
                 if not _is_seen(engine, scope, name, now_us, reach):
                     silent.add(name)
@@ -33,6 +33,18 @@ def silent_fields(
         pass
     found = {number: tuple(sorted(fields & silent)) for number, fields in asked.items()}
     return {number: fields for number, fields in found.items() if fields}
+
+
+def _has_any(engine: Engine, scope: Scope, reach: Reach) -> bool:
+    """Whether the scope has a segment: without one, every field would be missing."""
+    where = scoped(ALL, scope)
+    rows = engine.query(
+        f"SELECT 1 FROM segment {where.clause} LIMIT 1",
+        where.params,
+        deadline_s=reach.left_s(),
+        cancel=reach.cancel,
+    ).rows
+    return bool(rows)
 
 
 def _fields(search_query: str, now_us: int) -> set[str]:
