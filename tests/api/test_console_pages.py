@@ -82,14 +82,14 @@ def test_a_sender_may_not_see_pages(server: Server) -> None:
     ("given", "leads_to"),
     [
         ("/ui/process?q=a", "/ui/process?q=a"),
-        ("", "/ui/"),
-        ("https://other.example/ui/", "/ui/"),
-        ("//other.example/ui/", "/ui/"),
-        ("/ui/\\other.example", "/ui/"),
-        ("/ui/sign-in?next=/ui/sign-in", "/ui/"),
-        ("javascript:alert(1)", "/ui/"),
-        ("/ui/" + "x" * 5_000, "/ui/"),
-        ("/ui/\n", "/ui/"),
+        ("", "/ui"),
+        ("https://other.example/ui/", "/ui"),
+        ("//other.example/ui/", "/ui"),
+        ("/ui/\\other.example", "/ui"),
+        ("/ui/sign-in?next=/ui/sign-in", "/ui"),
+        ("javascript:alert(1)", "/ui"),
+        ("/ui/" + "x" * 5_000, "/ui"),
+        ("/ui/\n", "/ui"),
     ],
 )
 def test_a_sign_in_leads_to_a_page_of_our_own(given: str, leads_to: str) -> None:

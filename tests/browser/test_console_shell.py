@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import PASSWORD, SHARED, Visiting
-from tests.support.served import Server
+from tests.support.served import Server, wait_for
 from vedette.console import static_files
 from vedette.console.short_script import short_names
 
@@ -77,6 +77,26 @@ def test_no_name_of_the_browser_is_shortened(visiting: Visiting) -> None:
         taken = page.evaluate("(names) => names.filter((name) => name in window)", list(names))
     assert taken == []
     assert "value" in names
+
+
+def test_what_the_policy_refuses_is_reported(visiting: Visiting, server: Server) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/process?q=secret-of-a-query")
+        visit.expected += ["img-src", "refused-image"]
+        page.evaluate(
+            """() => {
+              const image = document.createElement("img");
+              image.src = "https://other.example/refused-image.png";
+              document.body.append(image);
+            }"""
+        )
+        log = server.data / "server.log"
+        assert wait_for(lambda: "other.example" in log.read_text(), True, 60)
+    (line,) = [one for one in log.read_text().splitlines() if "other.example" in one]
+    found = json.loads(line)
+    assert (found["directive"], found["page"]) == ("img-src", f"{visit.url[8:]}/ui/process")
+    assert "other.example" in found["blocked"]
+    assert "secret-of-a-query" not in line
 
 
 def test_an_element_without_the_nonce_asks_for_nothing(visiting: Visiting) -> None:

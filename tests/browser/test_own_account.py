@@ -1,12 +1,14 @@
 """What users change of their own account in the console."""
 
+import json
+
 import pyotp
 
 from tests.browser.conftest import PASSWORD, SHARED, Visiting
 from tests.support.served import Server, hire, state_of
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
-from vedette.state.accounts import cloud_apps, users
+from vedette.state.accounts import cloud_apps, kept_views, users
 from vedette.state.accounts.cloud_apps import AppChange
 from vedette.state.sensors.enrolment import issue_secret
 
@@ -43,6 +45,46 @@ def test_a_user_changes_the_password_on_the_page_of_preferences(
     body = {"username": name, "password": NEW_PASSWORD}
     with server.client() as client:
         assert client.post("/api/v1/session", json=body).status_code == 200
+
+
+def test_a_user_begins_with_the_page_that_they_prefer_and_may_open(
+    visiting: Visiting, server: Server
+) -> None:
+    name = "starts-elsewhere"
+    hire(server, name, {1: Role.VIEWER})
+    with state_of(server) as database:
+        users.change(database, name, users.Changes(password=PASSWORD))
+    with visiting(cookie=None) as visit:
+        page = visit.page
+
+        def sign_in() -> None:
+            page.goto(visit.url + "/ui/sign-in")
+            page.fill("[name=username]", name)
+            page.fill("[name=password]", PASSWORD)
+            page.click("button.primary")
+            page.wait_for_selector("html[data-ready]")
+
+        sign_in()
+        assert page.url == f"{visit.url}/ui/"
+        page.goto(visit.url + "/ui/me")
+        page.wait_for_selector("html[data-ready]")
+        offered = page.locator("[data-prefer=start] option").evaluate_all(
+            "all => all.map(one => one.value)"
+        )
+        assert "/ui/sensors" in offered
+        assert "/ui/audit" not in offered
+        with page.expect_response("**/api/v1/me/preferences"):
+            page.select_option("[data-prefer=start]", "/ui/sensors")
+        page.context.clear_cookies()
+        sign_in()
+        assert page.url == f"{visit.url}/ui/sensors"
+        for other in ("/ui/audit", "https://other.example/", "/ui/alerts?q=x", 7, None):
+            with state_of(server) as database:
+                user_id = users.id_of(database, name)
+                with database.writing() as connection:
+                    kept_views.set_preferences(connection, user_id, json.dumps({"start": other}), 1)
+            page.goto(visit.url + "/ui")
+            assert page.url == f"{visit.url}/ui/"
 
 
 def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: Server) -> None:

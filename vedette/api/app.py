@@ -74,6 +74,7 @@ from vedette.api.routes.server import (
     info,
     license,
     partitions,
+    policy_reports,
     pulse,
     servers,
 )
@@ -147,6 +148,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     license.router,
     backup.router,
     doctor.router,
+    policy_reports.router,
     pulse.router,
     servers.router,
     ingest.router,

@@ -15,6 +15,7 @@ from vedette.alerting.rule_hits import RuleHits
 from vedette.alerting.workflow_jobs import WorkflowJobs
 from vedette.api.body_budget import BodyBudget
 from vedette.api.health_checks import HealthChecks
+from vedette.api.policy_reports import PolicyReports
 from vedette.api.request_rates import RequestRates
 from vedette.api.search_pool import SearchPool
 from vedette.api.server_certificate import PresentedCertificate
@@ -117,6 +118,7 @@ class Services:
     """For requests that may read the whole store."""
     lookups: SearchPool
     """For requests about one process or binary."""
+    policy_reports: PolicyReports
     presented: PresentedCertificate = field(default_factory=PresentedCertificate)
     filtered_counts: FilteredCounts = field(default_factory=FilteredCounts)
     rates: RequestRates = field(default_factory=RequestRates)

@@ -16,6 +16,7 @@ from vedette.alerting.rule_hits import HitMetrics, RuleHits
 from vedette.alerting.starter_rules import install_starter
 from vedette.alerting.workflow_jobs import WorkflowJobs
 from vedette.api.app import create_app
+from vedette.api.policy_reports import PolicyReports
 from vedette.api.search_pool import SearchPool
 from vedette.api.services import Services
 from vedette.backup.snapshots import Snapshots
@@ -198,6 +199,7 @@ def _connect(
         rule_budget=RuleBudget(database, path.rules, detections, clock),
         searches=_searches(settings, engines.telemetry, path.ingest_queue, closing),
         lookups=_lookups(settings, engines.telemetry, closing),
+        policy_reports=PolicyReports(path.metrics),
     )
     services.checkin_interval.refresh()
     services.update_targets.refresh()

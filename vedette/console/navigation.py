@@ -44,5 +44,12 @@ ENTRIES: Final[tuple[Entry, ...]] = (
 """In the order shown. A new screen adds its line here."""
 
 
+def start_page(user: Principal, preferences: object) -> str:
+    """The path of the screen that a user begins with: the home page, unless they prefer another one
+    that they may open. `preferences` is what their browser kept."""
+    wanted = preferences.get("start") if isinstance(preferences, dict) else None
+    return next((one.path for one in ENTRIES if one.path == wanted and may_open(user, one)), "/ui/")
+
+
 def may_open(user: Principal, entry: Entry) -> bool:
     return may(user, entry.right)

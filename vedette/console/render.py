@@ -30,7 +30,8 @@ from vedette.model.principal import Principal
 _POLICY: Final = (
     "default-src 'none'; script-src 'nonce-{}'; style-src 'self'; img-src 'self'; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx"
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx; "
+    "report-uri /api/v1/csp-report"  # all browsers know it, and send to no other host
 )
 
 _HEADERS: Final[Mapping[str, str]] = {

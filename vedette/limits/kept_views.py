@@ -15,9 +15,6 @@ SAVED_SEARCH_NAME_CHARS_MAX = 200
 PERMALINKS_OF_USER_MAX = 200
 """Links that one user has; the oldest go."""
 
-PERMALINK_DAYS = 90
-"""Days after which a link is forgotten."""
-
 ISOLATION_REASON_CHARS_MAX = 1_000
 """Characters of the reason of an isolation."""
 
@@ -41,3 +38,18 @@ SUGGESTIONS_MAX = 12
 
 PERMALINK_ID_BYTES = 12
 """Random bytes of a link's id: nobody guesses one, and it fits into a line."""
+
+CSP_REPORT_BYTES_MAX = 4 * 1024
+"""Bytes of a browser's report that a page's policy refused something."""
+
+CSP_REPORTS_OF_ADDRESS_MAX = 30
+"""Such reports of one address in a minute: a page with many violations sends some of them."""
+
+CSP_REPORTS_MAX = 300
+"""Such reports of all addresses in a minute: anybody can send them, and all are logged."""
+
+CSP_VIOLATIONS_OF_REPORT_MAX = 10
+"""Violations of one report that are logged."""
+
+CSP_REPORT_VALUE_CHARS_MAX = 200
+"""Characters of each value that is logged of a report."""

@@ -121,6 +121,9 @@ class Settings(EngineSettings):
             "Alerts that nothing happened to for so long are deleted; 0 keeps them.", unit="days"
         ),
     ] = 365
+    permalink_days: Annotated[
+        int, About("Days after which a short link to a view ends.", unit="days", least=1)
+    ] = 90
     retention_bytes: Annotated[
         int,
         About("The oldest partitions above this total are deleted; 0 for no limit.", unit="bytes"),

@@ -381,6 +381,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("DELETE", "/api/v1/saved_search/{search_id}"): Right.READ,
     ("POST", "/api/v1/permalink"): Right.READ,
     ("GET", "/api/v1/permalink/{link_id}"): Right.READ,
+    ("POST", "/api/v1/csp-report"): Right.OPEN,
     ("GET", "/api/v1/pulse"): Right.READ,
     ("GET", "/api/v1/lookup"): Right.READ,
     ("GET", "/api/v1/fields"): Right.READ,

@@ -13,6 +13,7 @@ from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.schemas.parameters import time_of, whole_number
 from vedette.api.services import Services, services
+from vedette.console.navigation import ENTRIES, may_open, start_page
 from vedette.console.render import render
 from vedette.model.principal import ROLE_NAMES, Principal
 from vedette.state.accounts import (
@@ -149,7 +150,8 @@ async def me(request: Request, here: Here, caller: Caller) -> Response:
         ]
         has_password = bool(user_id) and users.get(here.database, caller.name).has_password
         return {
-            "preferences": body,
+            "start": start_page(caller, body),
+            "starts": [one for one in ENTRIES if may_open(caller, one)],
             "searches": searches,
             "own_tokens": own,
             "has_password": has_password,

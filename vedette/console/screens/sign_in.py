@@ -60,7 +60,7 @@ def _fingerprint(request: Request, here: Services) -> str:
 
 
 def own_path(text: str) -> str:
-    """A path of the console to go on to; the home page for anything else."""
+    """A path of the console to go on to; for anything else the page that the user begins with."""
     is_own = text.startswith("/ui/") and len(text) <= NEXT_CHARS_MAX
     is_plain = text.isprintable() and "\\" not in text and not text.startswith("/ui/sign-in")
-    return text if is_own and is_plain else "/ui/"
+    return text if is_own and is_plain else "/ui"

@@ -1,17 +1,34 @@
-"""Addresses below `/ui/` that lead nowhere."""
+"""The address of the console itself, and those below it that lead nowhere."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+import orjson
+from anyio import to_thread
+from fastapi import APIRouter, Depends
 from starlette.responses import RedirectResponse, Response
 
+from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.services import Services, services
+from vedette.console.navigation import start_page
 from vedette.errors import NotFoundError
+from vedette.model.principal import Principal
+from vedette.state.accounts import kept_views, users
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
 
-@router.get("/ui", summary="The home page, written without its slash")
-async def without_slash() -> Response:
-    return RedirectResponse("/ui/", status_code=303)
+@router.get("/ui", summary="The page that a user begins with")
+async def start(
+    here: Annotated[Services, Depends(services)],
+    caller: Annotated[Principal, Depends(principal_of)],
+) -> Response:
+    def work() -> str:
+        with here.database.reading() as connection:
+            user_id = users.id_of(here.database, caller.name)
+            return start_page(caller, orjson.loads(kept_views.preferences(connection, user_id)))
+
+    return RedirectResponse(await to_thread.run_sync(work), status_code=303)
 
 
 @router.get("/ui/{rest:path}", summary="A page that does not exist")

@@ -151,6 +151,7 @@ function startPreferences() {
     waiting += 1;
     sent = sent.then(() => attempt(send)).then(() => (waiting -= 1));
   });
+  addEventListener("change", ({ target }) => target.dataset.prefer && prefer(target.dataset.prefer, target.value));
   addEventListener("pagehide", () => waiting && send().catch(() => {}));
   if (!meta("user") || sessionStorage.getItem("adopted") === meta("user")) return;
   sessionStorage.setItem("adopted", meta("user"));

@@ -91,14 +91,13 @@ def remove_search(search_id: str, here: Here, caller: Caller) -> Response:
 
 @router.post("/api/v1/permalink", summary="A short link to a view")
 def link(here: Here, caller: Caller, body: Body) -> Response:
-    """Takes `view` and `params`, for views whose address is too long to send. It is forgotten after
-    90 days."""
+    """Takes `view` and `params`, for views whose address is too long to send. It ends after
+    `permalink_days` of the settings."""
     view, params = _view(Members(body, known=("view", "params"), of="a link"), body)
     user_id, now_us = id_of(here.database, caller.name), here.clock.now_us()
     with here.database.writing() as connection:
-        made = kept_views.add_permalink(
-            connection, user_id, view, params, now_us, limits.PERMALINK_DAYS * _DAY_US
-        )
+        ttl_us = here.settings.permalink_days * _DAY_US
+        made = kept_views.add_permalink(connection, user_id, view, params, now_us, ttl_us)
     return json_answer({"id": made.id, "expires": instant(made.expires_us)})
 
 

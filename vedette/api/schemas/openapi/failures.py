@@ -51,7 +51,9 @@ def _statuses(route: Route, right: Right, call: Mapping[str, Any]) -> set[int]:
     if call.get("parameters") or has_body:
         found.add(400)
     if right is not Right.OPEN:
-        found |= {401, 403, 429}
+        found |= {401, 403}
+    if right is not Right.OPEN or method not in _SEARCHING:
+        found.add(429)
     if "{" in path or has_body:
         found.add(404)
     if method not in _SEARCHING:

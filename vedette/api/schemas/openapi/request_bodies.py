@@ -248,6 +248,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ("POST", "/api/v1/saved_search"): _object(
         ("name", "view"), **alike(("name", "view", "params"), TEXT), shared=_FLAG
     ),
+    ("POST", "/api/v1/csp-report"): {"oneOf": [OBJECT, OBJECTS]},
     ("POST", "/api/v1/permalink"): _object(("view",), **alike(("view", "params"), TEXT)),
     ("POST", "/api/v1/secondfactor"): _object(password=TEXT),
     ("PUT", "/api/v1/secondfactor"): _object(("code",), code=TEXT),

@@ -206,6 +206,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("DELETE", "/api/v1/saved_search/{search_id}"): "Success",
     ("POST", "/api/v1/permalink"): "NewPermalink",
     ("GET", "/api/v1/permalink/{link_id}"): "Permalink",
+    ("POST", "/api/v1/csp-report"): "Success",
     ("GET", "/api/v1/pulse"): "Pulse",
     ("GET", "/api/v1/lookup"): "Lookup",
     ("DELETE", "/api/v1/secondfactor"): "Success",
