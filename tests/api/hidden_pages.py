@@ -44,6 +44,8 @@ def paths(filled: Callable[[str], str]) -> Iterator[str]:
         if PAGES.access[method, path] in (Right.READ, Right.VIEW) and path not in NOT_COMPARED:
             named = path.replace("{watchlist}", "{watchlist_id}")
             digest = "cd" * 16 if "/bans/" in path else "ab" * 16
+            if path.endswith("/report"):
+                named += "?id={report_id}"
             yield filled(named.replace("{md5}", digest))
     yield from VIEWS
 
