@@ -89,7 +89,7 @@ async def stored(process_id: str, request: Request, here: Here, scope: Within) -
             "unmounted": _unmounted(partitions, segments),
             "gaps": _gaps(engine, row["sensor_id"], segments, names),
             "alerts": _alerts(engine, scope, here, row["sensor_id"]),
-            "behind_s": (now_us - _heard_us(here, scope, row)) // 1_000_000,
+            "behind_s": max(0, now_us - _heard_us(here, scope, row)) // 1_000_000,
         }
 
     found = await run_lookup(request, here, work)
