@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry
 from scripts.reference.markdown import code, item, paragraph
 from vedette.alerting.rule_hits import HitMetrics
 from vedette.api.http.middleware import HttpMetrics
+from vedette.api.policy_reports import PolicyReports
 from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.pipeline.ingest_metrics import IngestMetrics
 
@@ -20,7 +21,7 @@ _NOTES = """
 `outcome` is `events`, `record`, `duplicate`, `not_kept`, `filtered` or `rejected` (see the
 [glossary](../glossary.md)); `reason` is one of the [reasons of a record](errors.md#records);
 `kind` is `email`, `syslog`, `http` or `app_control`, whose `outcome` is `sent`, `failed`, `refused`
-or `unwanted`;
+or `unwanted`; that of reports is `logged` or `refused`;
 `route` is the template of the route, as in [routes](routes.md), or `unmatched`. A histogram has
 the series `_bucket`, `_sum` and `_count`, a counter `_total`.
 """
@@ -33,6 +34,7 @@ def metrics() -> list[Any]:
     IngestMetrics(registry)
     HitMetrics(registry)
     OutboxMetrics(registry, ())
+    PolicyReports(registry)
     collectors = registry._collector_to_names
     return sorted(collectors, key=lambda metric: str(metric._name))
 
