@@ -19,7 +19,8 @@ class Caller(threading.Thread):
 
     def __init__(self, server: Server, number: int) -> None:
         super().__init__()
-        self._server = server
+        self._sender, self._analyst = server.sender(), server.analyst()
+        """Made before: reading certificates takes a core that other machines would not take."""
         self._number = number
         self.failed = ""
         """An answer that is no success, and does not say that something is unavailable either."""
@@ -39,9 +40,9 @@ class Caller(threading.Thread):
 
     def _ingest(self) -> httpx.Response:
         records = story(f"slow-{self._number}.example").records
-        with self._server.sender() as sender:
+        with self._sender as sender:
             return sender.post("/api/v1/ingest", json=records)
 
     def _call(self, method: str, path: str, body: object = None) -> httpx.Response:
-        with self._server.analyst() as client:
+        with self._analyst as client:
             return client.request(method, path, json=body)

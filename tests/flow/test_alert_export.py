@@ -227,13 +227,13 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is(server: Server, tmp_path: Path)
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
     )
-    assert process.wait(120) == 0
     os.close(theirs)
     shown = b""
     with suppress(OSError):  # the other end is closed
-        while piece := os.read(ours, 65_536):
+        while piece := os.read(ours, 65_536):  # the program waits for whoever reads its terminal
             shown += piece
     os.close(ours)
+    assert process.wait(120) == 0
     assert f"{2 * ALERTS:,} alerts" in shown.decode()
     assert "100%" in shown.decode()
 

@@ -132,7 +132,7 @@ POLICY: Final[dict[str, Schema]] = {
             "reasons": mapping(INTEGER),
         }
     ),
-    "ImportedRules": {"oneOf": [reference("TakenRules"), reference("ForeseenRules")]},
+    "ImportedRules": {"anyOf": [reference("TakenRules"), reference("ForeseenRules")]},
     "TakenRules": record({"results": listing(record(_IMPORTED))}),
     "ForeseenRules": record(
         {
@@ -141,7 +141,7 @@ POLICY: Final[dict[str, Schema]] = {
             "results": listing(record(_IMPORTED)),
         }
     ),
-    "RuleTrial": {"oneOf": [reference("EventTrial"), reference("PastTrial")]},
+    "RuleTrial": {"anyOf": [reference("EventTrial"), reference("PastTrial")]},
     "EventTrial": record(
         {
             "documents": listing(record(_DOCUMENT)),
@@ -242,7 +242,7 @@ POLICY: Final[dict[str, Schema]] = {
             "blinded": listing(OBJECT),
         }
     ),
-    "NewIngressFilters": {"oneOf": [reference("FilterIds"), reference("FilterTrial")]},
+    "NewIngressFilters": {"anyOf": [reference("FilterIds"), reference("FilterTrial")]},
     "Partitions": mapping(reference("Partition")),
     "Partition": record(_PARTITION),
     "PartitionChange": record({"results": TEXT}),
@@ -255,7 +255,7 @@ POLICY: Final[dict[str, Schema]] = {
             "days": listing(record({"day": TEXT, **alike(("segments", "events"), INTEGER)})),
         }
     ),
-    "PartitionDeletion": {"oneOf": [reference("PartitionChange"), reference("PartitionContent")]},
+    "PartitionDeletion": {"anyOf": [reference("PartitionChange"), reference("PartitionContent")]},
     "ServerInfo": record(
         {
             **alike(("version", "version_release"), TEXT),
