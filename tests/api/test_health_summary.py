@@ -39,8 +39,8 @@ def test_sensors_are_filtered_by_their_trouble(server: Server, trouble: str, sta
     with server.analyst() as client:
         answer = client.get("/api/v2/sensor", params={"trouble_filter": trouble})
     assert answer.status_code == status
-    if status == 200:
-        assert answer.json()["total_results"] == 0
+    for one in answer.json().get("results", ()):
+        assert trouble == "gaps" or one["network_isolation_enabled"] or one["is_isolating"]
 
 
 def refused(server: Server, reason: str) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """Watchlists over HTTP: records, ids, who may, validation, previews, and hits on what arrives."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
 
-from tests.support.served import Server, hire, open_group, wait_for
+from tests.support.served import Server, hire, open_group, start_server, wait_for
 from tests.support.sysmon import Story, story
 from vedette.model.principal import Role
 
@@ -245,10 +247,22 @@ def test_what_a_watchlist_hit_by_day_and_its_queries_are_told(
         assert nothing["total_hits"] == "0"
 
 
-def test_a_field_that_nothing_stored_has_is_named(
-    server: Server, analyst: httpx.Client, sent_story: Story
-) -> None:
-    query = f"hostname:{sent_story.host.name} (crossproc_name:x.exe OR netconn_count:[5 TO *])"
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Server]:
+    """With one story, and nothing that other tests stored."""
+    for started in start_server(tmp_path / "fresh"):
+        with started.sender() as sender:
+            sender.post("/api/v1/ingest", json=story("fresh.example").records).raise_for_status()
+        yield started
+
+
+def test_a_field_that_nothing_stored_has_is_named(fresh: Server) -> None:
+    with fresh.analyst() as analyst:
+        check_silent(fresh, analyst)
+
+
+def check_silent(server: Server, analyst: httpx.Client) -> None:
+    query = "hostname:fresh.example (crossproc_name:x.exe OR netconn_count:[5 TO *])"
     watched = made(analyst, f"{query} -alliance_score_x:5 comms_ip:10.9.9.9")
     silent = analyst.get(f"{BASE}/{watched}/stats").json()["fields_never_seen"]
     asked = {"q": f"{silent[0]}:*"} if silent else {}

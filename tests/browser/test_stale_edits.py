@@ -43,8 +43,8 @@ def write(page: Any, member: str, text: str) -> None:
     if page.locator("#reason").count():
         page.keyboard.press("N")
     page.fill(f"main [name={member}], #reason[open] [name={member}]", text)
-    if page.locator("[data-save]").count():
-        page.wait_for_selector("[data-save]:enabled")
+    if page.locator("[data-save]:visible").count():
+        page.wait_for_selector("[data-save]:visible:enabled")
     page.keyboard.press("Control+Enter")
 
 

@@ -80,6 +80,7 @@ VARIES = {
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "<id>",
     r"isnumber\d+,hash[0-9a-f]{16}": "<newest>",
     r"\d+ms": "<took>",
+    r"\d+sbehind": "<behind>",
     r"\d{4}-\d\d-\d\d": "<day>",
 }
 """Of a text without spaces: where its lines end depends on the machine's fonts."""

@@ -48,7 +48,10 @@ def test_a_right_is_held_by(right: Right, allowed: list[Principal]) -> None:
 def test_only_health_and_pages_are_open() -> None:
     opened = {path for (_, path), right in ACCESS.items() if right is Right.OPEN}
     pages = {"/docs", "/docs/{file}", "/openapi.json"}
-    assert opened == pages | {"/healthz", "/readyz", "/.well-known/jwks.json"}
+    assert opened == pages | {
+        *("/healthz", "/readyz", "/.well-known/jwks.json"),
+        "/api/v1/csp-report",
+    }
 
 
 def test_the_description_names_every_route_with_a_summary() -> None:
