@@ -4,18 +4,14 @@ The state database decides (`state/policy/ignored_reports.py`); the store's copy
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from vedette.clock import Clock
+from vedette.feeds.report_writer import writing_reports
 from vedette.limits import REPORTS_CHANGED_BATCH
 from vedette.state.db.database import Database
 from vedette.state.policy.ignored_reports import Ignorer, ReportKey, set_ignored
 from vedette.store.engine.client import Engine
-from vedette.store.read.threat.reports import latest_version
 from vedette.store.write.reports import mark_ignored
-
-REPORT_WRITERS: Final = "reports"
-"""Name of the exclusion of all who read, change and write reports."""
 
 
 def ignore_reports(
@@ -42,8 +38,7 @@ def show_ignored(
     ignored: bool,
 ) -> None:
     """Have searches show reports as ignored or not, which the state database says they are."""
-    with database.exclusive(REPORT_WRITERS):
-        version = max(latest_version(engine) + 1, clock.now_us())
+    with writing_reports(engine, database, clock) as version:
         for start in range(0, len(reports), REPORTS_CHANGED_BATCH):
             some = reports[start : start + REPORTS_CHANGED_BATCH]
             mark_ignored(engine, some, version, ignored=ignored)

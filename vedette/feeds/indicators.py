@@ -4,7 +4,9 @@ past.
     commits -> distinct keys -> those of indicators -> segments and binaries -> tags
             -> detections and watermark
 
-The keys of all indicators are one sorted array: 8 bytes each. Tags lie in the telemetry store;
+The keys of all indicators are one sorted array: 8 bytes each. The past is searched for those that
+were stored when the keys were read: of a later one, commits are not matched yet, and its feed or
+report may not be known. Tags lie in the telemetry store;
 detections and the watermark are one transaction of the state database after them. A crash between
 the two repeats the group of commits: tags that were written after the last round that was saved do
 not count as reported, so each hit is reported exactly once.
@@ -81,6 +83,8 @@ class _Known:
     """The indicators in force, as they were read last."""
 
     version: int = -1
+    newest: int = -1
+    """The greatest version with which one of them was added."""
     read_s: float = 0.0
     names: dict[int, str] = field(default_factory=dict)
     """Enabled feeds."""
@@ -146,10 +150,9 @@ class IndicatorRounds:
         """Some steps through the stored past for indicators that are new."""
         past, found = past_search.load(self._database), 0
         if not past.is_running:
-            newest = newest_added(self._engine, self._newest_us())
-            if newest <= past.done:
+            if self._known.newest <= past.done:
                 return 0
-            past = replace(past, target=newest, window_ms=0)
+            past = replace(past, target=self._known.newest, window_ms=0)
         keys = indicator_keys(
             self._engine, sorted(self._known.names), self._clock.now_us(), past.done
         )
@@ -237,10 +240,12 @@ class IndicatorRounds:
         return len(detections)
 
     def _reload(self) -> None:
-        """Reads the keys anew when feeds have changed, and from time to time: some expire."""
+        """Reads the keys anew when feeds have changed or there are new ones, and from time to time:
+        some expire."""
         known, version = self._known, feeds.indicator_version(self._database)
+        newest = newest_added(self._engine, self._newest_us())
         is_old = time.monotonic() - known.read_s > limits.INDICATOR_RELOAD_S
-        if version == known.version and not is_old:
+        if version == known.version and newest <= known.newest and not is_old:
             return
         enabled = [feed for feed in feeds.all_feeds(self._database) if feed.enabled]
         names = {feed.id: feed.name for feed in enabled}
@@ -248,7 +253,7 @@ class IndicatorRounds:
         keys = indicator_keys(self._engine, sorted(names), self._clock.now_us())
         bits = network_lengths(self._engine)
         self._queries.reload(names, self._clock.now_us())
-        self._known = _Known(version, time.monotonic(), names, ratings, keys, bits)
+        self._known = _Known(version, newest, time.monotonic(), names, ratings, keys, bits)
 
     def _save(self, seq: int) -> None:
         if (watermarks.load(self._database, FOLLOWER) or -1) < seq:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 import structlog
 
 from vedette.errors import BadRequestError, NotFoundError, UnavailableError
+from vedette.feeds.report_writer import writing_reports
 from vedette.feeds.synchronise import Parts, Progress, describe, synchronise
 from vedette.limits import SYNC_LEASE_S, SYNC_RETRY_S, SYNC_RETRY_S_MAX
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy import feeds
 from vedette.state.policy.feeds import EVERYTHING, Feed
-from vedette.store.read.threat.reports import latest_version, stored_feeds
+from vedette.store.read.threat.reports import stored_feeds
 from vedette.store.write.reports import delete_feed
 
 log = structlog.get_logger(__name__)
@@ -98,8 +99,10 @@ class Schedule:
     def _remove_orphans(self) -> None:
         """What was stored of a feed while it was being deleted."""
         known = {feed.id for feed in feeds.all_feeds(self.parts.database)}
-        for feed_id in stored_feeds(self.parts.engine) - known:
-            delete_feed(self.parts.engine, feed_id, latest_version(self.parts.engine) + 1)
+        parts = self.parts
+        for feed_id in stored_feeds(parts.engine) - known:
+            with writing_reports(parts.engine, parts.database, parts.clock) as version:
+                delete_feed(parts.engine, feed_id, version)
 
 
 def _lease(feed: Feed) -> str:

@@ -9,6 +9,7 @@ report that looks newer than its indicators, so the next one takes it again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,8 @@ from vedette.clock import Clock
 from vedette.errors import BadRequestError, NotFoundError, UnavailableError
 from vedette.feeds.fetch import Fetcher, Source
 from vedette.feeds.formats.documents import read_items
-from vedette.feeds.ignored import REPORT_WRITERS
 from vedette.feeds.report_rows import content_of, indicator_rows, report_row
+from vedette.feeds.report_writer import writing_reports
 from vedette.feeds.taxii import Reader, is_taxii
 from vedette.limits import (
     FEED_ERRORS_MAX,
@@ -159,26 +160,23 @@ class _Writer:
         self._feed = feed
         self._progress = progress
         self._is_full = is_full
-        self._version = latest_version(parts.engine)
-        self._sync = self._next_version()
-
-    def _next_version(self) -> int:
-        self._version = max(self._version + 1, self._parts.clock.now_us())
-        return self._version
+        self._sync = max(latest_version(parts.engine) + 1, parts.clock.now_us())
 
     def write(self, batch: list[Item]) -> None:
         """Store a batch, while nobody else changes reports."""
-        with self._parts.database.exclusive(REPORT_WRITERS):
-            self._write(batch)
+        with self._alone() as version:
+            self._write(batch, version)
 
-    def _write(self, batch: list[Item]) -> None:
+    def _alone(self) -> AbstractContextManager[int]:
+        return writing_reports(self._parts.engine, self._parts.database, self._parts.clock)
+
+    def _write(self, batch: list[Item], version: int) -> None:
         reports = self._distinct(batch)
         broken = [one for one in batch if isinstance(one, BrokenPart)]
         for part in broken:
             self._progress.broken(part)
         lost = {part.report_id for part in broken if part.report_id}
         known = known_reports(self._parts.engine, self._feed.id, [*reports, *lost])
-        version = self._next_version()
         changed = [one for one in reports.values() if self._is_taken(one, known.get(one.id))]
         self._write_indicators(changed, known, version)
         write_reports(
@@ -195,7 +193,8 @@ class _Writer:
 
     def delete_unseen(self) -> int:
         """Delete what a full synchronisation did not see; how many reports."""
-        return delete_unseen(self._parts.engine, self._feed.id, self._sync, self._next_version())
+        with self._alone() as version:
+            return delete_unseen(self._parts.engine, self._feed.id, self._sync, version)
 
     def _distinct(self, batch: list[Item]) -> dict[str, Report]:
         """The reports of a batch by id, the first one of each."""

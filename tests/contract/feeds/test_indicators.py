@@ -1,6 +1,7 @@
 """Indicators match what is stored: new telemetry, and the past for those that are new; each hit
 once."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -30,6 +31,8 @@ class Follower:
         self.publisher = publisher
         self.engine: Any = publisher.parts.engine
         self.seq = 0
+        self.meanwhile: Callable[[], object] = lambda: None
+        """What others do once while a round runs, after it has read the indicators."""
         self.start()
 
     def start(self, settle_s: float = 0.0) -> None:
@@ -37,8 +40,13 @@ class Follower:
         parts = self.publisher.parts
         writer = DetectionWriter(self.engine, parts.database, parts.clock)
         self.rounds = IndicatorRounds(
-            self.engine, parts.database, parts.clock, writer, lambda: self.seq, settle_s
+            self.engine, parts.database, parts.clock, writer, self._settled, settle_s
         )
+
+    def _settled(self) -> int:
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return self.seq
 
     def commit(self, number: int, *events: ProcessEvent, **metadata: Any) -> None:
         self.seq += 1

@@ -20,6 +20,7 @@ from vedette.feeds.describe import fetch_info, with_name
 from vedette.feeds.egress import FeedUnreachableError
 from vedette.feeds.fetch import Source
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
+from vedette.feeds.report_writer import writing_reports
 from vedette.feeds.trial import try_feed
 from vedette.limits import REPORT_IOCS_MAX, REPORT_IOCS_SHOWN_MAX, REPORT_LIST_ROWS_MAX
 from vedette.model.findings.detection import Source as DetectionSource
@@ -31,7 +32,6 @@ from vedette.state.policy import actions, feeds
 from vedette.state.policy.feeds import CHANGES, EVERYTHING, Feed
 from vedette.store.read.detection.tag_counts import hits_of_report
 from vedette.store.read.threat.reports import (
-    latest_version,
     report,
     report_counts,
     reports_after,
@@ -115,18 +115,18 @@ def change(feed_id: int, here: Here, body: Body) -> Response:
     check = as_it_was(body, _settings)
     feed = feeds.change(here.database, feed_id, members, here.sealing, here.clock.now_us(), check)
     if {"name", "category"} & members.keys():
-        version = max(latest_version(here.engine) + 1, here.clock.now_us())
-        name_reports(here.engine, feed.id, feed.name, feed.category or "", version)
+        with writing_reports(here.engine, here.database, here.clock) as version:
+            name_reports(here.engine, feed.id, feed.name, feed.category or "", version)
     return json_answer(_with_errors(here, feed) | {"result": "success"})
 
 
 @router.delete(f"{_BASE}/{{feed_id}}", summary="Delete a feed")
 def delete(feed_id: int, here: Here) -> Response:
     """With its reports and indicators. What they hit stays tagged, alerts stay."""
-    now_us = here.clock.now_us()
     off = {"enabled": False, "etag": ""}
-    feeds.change(here.database, feed_id, off, here.sealing, now_us)
-    delete_feed(here.engine, feed_id, max(latest_version(here.engine) + 1, now_us))
+    feeds.change(here.database, feed_id, off, here.sealing, here.clock.now_us())
+    with writing_reports(here.engine, here.database, here.clock) as version:
+        delete_feed(here.engine, feed_id, version)
     source = DetectionSource("feed", str(feed_id))
     feeds.remove(here.database, feed_id, lambda connection: actions.remove_of(connection, source))
     return json_answer({"result": "success"})

@@ -152,9 +152,14 @@ def network_lengths(engine: Engine) -> list[int]:
 
 
 def newest_added(engine: Engine, until: int) -> int:
-    """The greatest version, up to one, with which indicators were added; 0 without any."""
+    """The greatest version, up to one, with which indicators were added; 0 without any.
+
+    Those whose reports are still to be written, which follow them, do not count.
+    """
     found: int = engine.query(
-        "SELECT max(added) FROM indicator WHERE added <= {until:UInt64}", {"until": until}
+        "SELECT max(added) FROM indicator WHERE added <= least({until:UInt64}, "
+        "(SELECT max(version) FROM threat_report))",
+        {"until": until},
     ).rows[0][0]
     return found
 
