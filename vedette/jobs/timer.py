@@ -2,7 +2,8 @@
 thread.
 
 A leased job runs on one server of a cluster: the one that holds the job's lease. A job that raises
-is logged and runs again at its next time. A slow job delays the others of its thread; it is never
+is logged and runs again at its next time; where a database is away, with its reason alone, once a
+minute, and with a line when it runs again. A slow job delays the others of its thread; it is never
 run twice at once, and rests after it was slow, so that what comes in meanwhile is done in one go:
 most of what followers of commits cost is a round, not what they find in it.
 """
@@ -15,7 +16,8 @@ from typing import Final, Protocol
 
 import structlog
 
-from vedette.limits import JOB_LEASE_MARGIN_S, JOB_REST_MAX_S, JOB_REST_SHARE
+from vedette.errors import UnavailableError
+from vedette.limits import JOB_LEASE_MARGIN_S, JOB_REST_MAX_S, JOB_REST_SHARE, JOB_WAITING_TOLD_S
 from vedette.state.db.author import Author, acting_as
 
 log = structlog.get_logger(__name__)
@@ -60,6 +62,8 @@ class Timer:
     def __init__(self, jobs: Sequence[Job], lease: Lease, name: str = TIMER) -> None:
         self._lease = lease
         self._due = {job.name: (time.monotonic() + job.every_s, job) for job in jobs}
+        self._waiting: dict[str, float] = {}
+        """When the log has last had of a job why it cannot run."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
@@ -84,8 +88,20 @@ class Timer:
 
     def _run(self, job: Job) -> None:
         try:
-            if not job.leased or self._lease.keep(job.name, 2 * job.every_s + JOB_LEASE_MARGIN_S):
-                with acting_as(Author("job", job.name)):
-                    job.run()
+            if job.leased and not self._lease.keep(job.name, 2 * job.every_s + JOB_LEASE_MARGIN_S):
+                return
+            with acting_as(Author("job", job.name)):
+                job.run()
+        except UnavailableError as error:
+            self._waits(job, str(error))
         except Exception:
             log.exception("a background job failed", job=job.name, what=job.what)
+        else:
+            if self._waiting.pop(job.name, None) is not None:
+                log.info("a background job runs again", job=job.name)
+
+    def _waits(self, job: Job, reason: str) -> None:
+        now_s = time.monotonic()
+        if now_s - self._waiting.get(job.name, -JOB_WAITING_TOLD_S) >= JOB_WAITING_TOLD_S:
+            self._waiting[job.name] = now_s
+            log.warning("a background job waits", job=job.name, what=job.what, reason=reason)

@@ -62,6 +62,9 @@ a third of a core, and of what it reads and writes."""
 JOB_REST_MAX_S = 3.0
 """Seconds that a background job rests at most, whatever its run took: alerts wait for such jobs."""
 
+JOB_WAITING_TOLD_S = 60
+"""How often the log has of a background job that it cannot run, as a database is away."""
+
 LOCAL_TOKENS_RENEWED_S = 60
 """How often the tokens in `server.json` are looked at: as long may commands on the machine be
 refused after the administrator whose they are is disabled."""

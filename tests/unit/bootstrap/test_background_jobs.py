@@ -8,9 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from vedette.bootstrap.background_jobs import BACKGROUND_JOBS, BackgroundJob, bind
 from vedette.clock import DrivenClock
+from vedette.errors import UnavailableError
 from vedette.jobs.timer import Job, Timer
 from vedette.limits import JOB_REST_SHARE
 from vedette.state.clock.guard import ClockGuard
@@ -100,6 +102,28 @@ def test_a_job_that_fails_runs_again_and_stops_no_other(ran: threading.Event) ->
     ]
     for _ in running(jobs, Lease(True)):
         assert ran.wait(WAIT_S)
+
+
+def test_a_job_that_waits_for_a_database_is_told_once_and_when_it_runs_again(
+    ran: threading.Event,
+) -> None:
+    runs: list[int] = []
+
+    def work() -> None:
+        runs.append(1)
+        if len(runs) < 5:
+            raise UnavailableError("the store is away")
+        if len(runs) > 6:
+            ran.set()
+
+    with capture_logs() as logs:
+        for _ in running([Job("follows", 0.01, False, "follows commits", work)], Lease(True)):
+            assert ran.wait(WAIT_S)
+    lines = [(one["event"], one["log_level"], one.get("reason", "")) for one in logs]
+    assert lines == [
+        ("a background job waits", "warning", "the store is away"),
+        ("a background job runs again", "info", ""),
+    ]
 
 
 def test_a_job_runs_with_the_context_that_it_is_bound_to() -> None:
