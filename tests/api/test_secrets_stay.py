@@ -56,7 +56,8 @@ def marked(server: Server) -> dict[str, str]:
         session = ok(client.post("/api/v1/session", json=sent)).json()
         (cookie,) = client.cookies.values()
         client.headers["X-CSRF-Token"] = session["csrf_token"]
-        totp = ok(client.post("/api/v1/secondfactor")).json()
+        proof = {"password": found["password"]}
+        totp = ok(client.post("/api/v1/secondfactor", json=proof)).json()
         pair = (app["id"], app["secret"])
         grant = {"grant_type": "client_credentials"}
         access = ok(client.post("/csp/gateway/am/api/auth/token", data=grant, auth=pair)).json()

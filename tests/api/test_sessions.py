@@ -20,6 +20,7 @@ from vedette.state.db.schema import USER
 
 PASSWORD = "a quite long password"
 COOKIE = "__Host-vedette-session"
+PROOF = {"password": PASSWORD}
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +182,7 @@ def test_one_address_cannot_try_many_users(own: Server) -> None:
 def test_a_second_factor_is_needed_once_it_is_confirmed(own: Server, name: str) -> None:
     with browser(own) as client:
         headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
-        uri = client.post("/api/v1/secondfactor", headers=headers).json()["uri"]
+        uri = client.post("/api/v1/secondfactor", json=PROOF, headers=headers).json()["uri"]
         totp = pyotp.TOTP(parse_qs(urlsplit(uri).query)["secret"][0])
         with browser(own) as other:
             assert sign_in(other, name).status_code == 200
@@ -221,11 +222,27 @@ def test_one_network_of_ipv6_is_one_address(own: Server) -> None:
 def with_second_factor(client: httpx.Client, name: str) -> tuple[dict[str, str], pyotp.TOTP]:
     """The header of changes, and the authenticator; the code of the step before is used up."""
     headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
-    uri = client.post("/api/v1/secondfactor", headers=headers).json()["uri"]
+    uri = client.post("/api/v1/secondfactor", json=PROOF, headers=headers).json()["uri"]
     totp = pyotp.TOTP(parse_qs(urlsplit(uri).query)["secret"][0])
     code = totp.at(time.time() - 30)
     client.put("/api/v1/secondfactor", json={"code": code}, headers=headers).raise_for_status()
     return headers, totp
+
+
+def test_a_session_or_a_token_is_not_enough_to_shut_its_user_out(own: Server, name: str) -> None:
+    with state_of(own) as database:
+        new = tokens.NewToken("api", user_id=users.get(database, name).id)
+        token = tokens.issue(database, new, SystemClock().now_us()).secret
+    with browser(own) as client, own.client(**{"X-Auth-Token": token}) as program:
+        headers = {"X-CSRF-Token": sign_in(client, name).json()["csrf_token"]}
+        for caller in (client, program):
+            for body in (None, {}, {"password": "wrong"}):
+                answer = caller.post("/api/v1/secondfactor", json=body, headers=headers)
+                assert (answer.status_code, "uri" in answer.text) == (400, False)
+        found = client.post("/api/v1/secondfactor", json=PROOF, headers=headers).json()
+        assert parse_qs(urlsplit(found["uri"]).query)["secret"] == [found["secret"]]
+        assert {len(row) for row in found["qr"]} == {len(found["qr"])}
+        assert set("".join(found["qr"])) == {"0", "1"}
 
 
 def test_a_session_is_not_enough_to_replace_a_second_factor(own: Server, name: str) -> None:
@@ -234,8 +251,7 @@ def test_a_session_is_not_enough_to_replace_a_second_factor(own: Server, name: s
         for body in (None, {}, {"password": "wrong"}):
             answer = client.post("/api/v1/secondfactor", json=body, headers=headers)
             assert answer.status_code == 400, answer.text
-        proof = {"password": PASSWORD}
-        answer = client.post("/api/v1/secondfactor", json=proof, headers=headers)
+        answer = client.post("/api/v1/secondfactor", json=PROOF, headers=headers)
         assert answer.status_code == 200
         with browser(own) as other:
             assert sign_in(other, name, code=totp.now()).status_code == 200

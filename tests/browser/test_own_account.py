@@ -96,7 +96,9 @@ def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: 
     with server.client() as client:
         token = client.post("/api/v1/session", json=body).json()["csrf_token"]
         headers = {"X-CSRF-Token": token}
-        uri = client.post("/api/v1/secondfactor", headers=headers).json()["uri"]
+        uri = client.post(
+            "/api/v1/secondfactor", json={"password": PASSWORD}, headers=headers
+        ).json()["uri"]
         code = pyotp.parse_uri(uri)
         assert isinstance(code, pyotp.TOTP)
         answer = client.put("/api/v1/secondfactor", json={"code": code.now()}, headers=headers)
@@ -109,6 +111,39 @@ def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: 
         of_user = page.locator("tr[aria-label=signs-in]")
         assert "with a code" in of_user.inner_text()
         assert of_user.locator("td[data-label='Last sign-in'] time").count() == 1
+
+
+def test_a_user_sets_a_second_factor_up_and_removes_it(visiting: Visiting, server: Server) -> None:
+    name = "own-factor"
+    hire(server, name, {1: Role.VIEWER})
+    with state_of(server) as database:
+        users.change(database, name, users.Changes(password=PASSWORD))
+    with visiting(cookie=None) as visit:
+        page = visit.page
+        page.goto(visit.url + "/ui/sign-in?next=/ui/me")
+        page.fill("[name=username]", name)
+        page.fill("[name=password]", PASSWORD)
+        page.click("button.primary")
+        page.wait_for_url("**/ui/me")
+        page.wait_for_selector("html[data-ready]")
+        page.click("[data-dialog=factor]")
+        page.fill("#factor [name=password]", PASSWORD)
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#secret[open]")
+        secret = page.input_value("#secret input[readonly]")
+        dark = page.evaluate(
+            "(() => { const of = document.querySelector('#secret canvas');"
+            "return of.getContext('2d').getImageData(0, 0, of.width, of.width).data"
+            ".filter((one, at) => at % 4 === 0 && !one).length / of.width ** 2; })()"
+        )
+        assert 0.2 < dark < 0.6
+        page.fill("#secret [name=code]", pyotp.TOTP(secret).now())
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("text=Signing in takes your password and a code")
+        page.click("[data-dialog=no-factor]")
+        page.fill("#no-factor [name=password]", PASSWORD)
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("text=Signing in takes your password alone")
 
 
 def test_apps_of_the_cloud_side_have_a_tab(visiting: Visiting, server: Server) -> None:

@@ -149,12 +149,14 @@ async def me(request: Request, here: Here, caller: Caller) -> Response:
             if one.is_good(now_us) and one.kind != "link"
         ]
         has_password = bool(user_id) and users.get(here.database, caller.name).has_password
+        with_code = second_factor.is_in_force(here.database, caller.name) if has_password else False
         return {
             "start": start_page(caller, body),
             "starts": [one for one in ENTRIES if may_open(caller, one)],
             "searches": searches,
             "own_tokens": own,
             "has_password": has_password,
+            "with_code": with_code,
         }
 
     return render(request, "screens/me.html", roles=ROLE_NAMES, **await to_thread.run_sync(work))

@@ -49,7 +49,7 @@ const filled = (path, { dataset }) =>
 
 export async function send(element, body) {
   const [method, path] = element.dataset.call.split(" ");
-  const found = await call(method, filled(path, element), method === "DELETE" ? undefined : body).catch((error) => {
+  const found = await call(method, filled(path, element), method === "DELETE" && !Object.keys(body).length ? undefined : body).catch((error) => {
     if (!error.body?.changed) throw error;
     compare(element, body, error.body.changed);
   });
@@ -62,7 +62,7 @@ export async function send(element, body) {
       }
     : null;
   element.closest("dialog")?.close();
-  if (element.dataset.secret) return showSecret(found[element.dataset.secret]);
+  if (element.dataset.secret) return showSecret(found[element.dataset.secret], found.qr);
   element.dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: found }));
   if (back || element.hasAttribute("data-stay")) done(element.dataset.done ?? _("Done"), back);
   else {
@@ -96,12 +96,23 @@ function compare(form, body, changed) {
 }
 
 // A new secret is shown once, in a field, and never in the address.
-function showSecret(secret) {
+function showSecret(secret, rows) {
   const dialog = document.getElementById("secret");
   dialog.querySelector("input").value = secret;
+  if (rows) drawCode(dialog.querySelector("canvas"), rows);
   dialog.showModal();
   dialog.querySelector("input").select();
   dialog.addEventListener("close", () => location.reload(), { once: true });
+}
+
+// A QR code: four pixels a square, four squares of margin.
+function drawCode(canvas, rows) {
+  canvas.width = canvas.height = 4 * (rows.length + 8);
+  const ink = canvas.getContext("2d");
+  ink.fillStyle = "#fff";
+  ink.fillRect(0, 0, canvas.width, canvas.width);
+  ink.fillStyle = "#000";
+  rows.forEach((row, y) => [...row].forEach((one, x) => one === "1" && ink.fillRect(4 * x + 16, 4 * y + 16, 4, 4)));
 }
 
 function fill(dialog, opener) {

@@ -5,6 +5,7 @@ until then. Secrets are sealed (`sealing.py`).
 """
 
 import secrets
+from dataclasses import dataclass
 from typing import Final
 
 import pyotp
@@ -21,9 +22,19 @@ _PURPOSE: Final = "second factor of user "
 _ISSUER: Final = "Vedette"
 
 
-def propose(database: Database, sealing: Sealing, username: str) -> str:
-    """A secret for the user's authenticator, as its `otpauth:` address; in force once it is
-    confirmed. One that is in force stays so until then."""
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A secret for an authenticator."""
+
+    secret: str
+    """In base 32, as people type it."""
+    uri: str
+    """The same as an `otpauth:` address."""
+
+
+def propose(database: Database, sealing: Sealing, username: str) -> Proposal:
+    """A secret for the user's authenticator; in force once it is confirmed. One that is in force
+    stays so until then."""
     secret = pyotp.random_base32()
     user_id = users.id_of(database, username)
     with database.writing() as connection:
@@ -33,7 +44,8 @@ def propose(database: Database, sealing: Sealing, username: str) -> str:
             .where(SECOND_FACTOR.c.user_id == user_id)
             .values(proposed=sealing.seal(secret, f"{_PURPOSE}{user_id}"))
         )
-    return pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=_ISSUER)
+    uri = pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=_ISSUER)
+    return Proposal(secret, uri)
 
 
 def confirm(database: Database, sealing: Sealing, username: str, code: str, now_us: int) -> None:

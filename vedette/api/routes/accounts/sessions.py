@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Annotated, Any
 
+import segno
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -108,13 +109,16 @@ def revoke(session_id: str, here: Here, caller: Caller) -> Response:
 
 @router.post("/api/v1/secondfactor", summary="Propose a second factor")
 def propose(request: Request, here: Here, caller: Caller, body: Body) -> Response:
-    """The answer has the `uri` for an authenticator (otpauth), shown once. It is in force when it
-    was confirmed with `PUT`. Takes the `password` where it is to replace one that is in force: a
-    session that was left open must not be enough. 429 `locked_out` after too many wrong ones."""
+    """The answer has the `uri` for an authenticator (otpauth), shown once, with the `secret` that
+    is in it, and its QR code: `qr`, rows of `1` (dark) and `0`, without a margin. It is in force
+    when it was confirmed with `PUT`. Takes the `password`: a session that was left open must not be
+    enough. 429 `locked_out` after too many wrong ones."""
     password = Members(body, known=("password",), of="the request").text("password") or ""
-    if second_factor.is_in_force(here.database, caller.name):
-        _prove(request, here, caller, password)
-    return json_answer({"uri": second_factor.propose(here.database, here.sealing, caller.name)})
+    _prove(request, here, caller, password)
+    proposed = second_factor.propose(here.database, here.sealing, caller.name)
+    squares = segno.make(proposed.uri, micro=False).matrix
+    rows = ["".join(str(square) for square in row) for row in squares]
+    return json_answer({"uri": proposed.uri, "secret": proposed.secret, "qr": rows})
 
 
 @router.put("/api/v1/secondfactor", summary="Confirm a second factor")

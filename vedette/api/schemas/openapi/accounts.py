@@ -145,7 +145,7 @@ ACCOUNTS: Final[dict[str, Schema]] = {
             **alike(("is_good", "is_current"), FLAG),
         }
     ),
-    "SecondFactor": record({"uri": TEXT}),
+    "SecondFactor": record({"uri": TEXT, "secret": TEXT, "qr": listing(TEXT)}),
     "Snapshot": record(alike(("id", "path"), TEXT)),
     "Dashboard": record(
         alike(

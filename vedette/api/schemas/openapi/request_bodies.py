@@ -250,7 +250,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("POST", "/api/v1/csp-report"): {"oneOf": [OBJECT, OBJECTS]},
     ("POST", "/api/v1/permalink"): _object(("view",), **alike(("view", "params"), TEXT)),
-    ("POST", "/api/v1/secondfactor"): _object(password=TEXT),
+    ("POST", "/api/v1/secondfactor"): _object(("password",), password=TEXT),
     ("PUT", "/api/v1/secondfactor"): _object(("code",), code=TEXT),
     ("DELETE", "/api/v1/secondfactor"): _object(("password",), password=TEXT),
     ("POST", "/api/v1/token"): _object(
