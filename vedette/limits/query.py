@@ -23,7 +23,10 @@ QUERY_ALTERNATIVES_MAX = 100
 """Patterns of one alternation, so that RE2's automaton stays small."""
 
 QUERY_ALTERNATION_CHARS_MAX = 8_000
-"""Characters of one alternation after which another begins, for the same reason."""
+"""Characters of one alternation beyond which another begins, for the same reason."""
+
+QUERY_LETTERS_CHARS = 50
+"""What a class of all letters counts as in an alternation: in UTF-8 it takes 830 instructions."""
 
 QUERY_PLAIN_TESTS_MAX = 3
 """Comparisons of one form that stay single; more become one pattern, which reads each value
@@ -73,5 +76,13 @@ QUERY_SUGGESTIONS_MAX = 3
 """Similar field names that the error for an unknown one suggests: they fit one line."""
 
 QUERY_WILDCARDS_MAX = 100
-"""Places with wildcards in one value. In a text each stands for a class of all letters, which takes
-thousands of instructions of RE2's 8 MB."""
+"""Wildcards in one value; stars side by side are one. In a text each stands for a class of all
+letters, which takes thousands of instructions of RE2's 8 MB."""
+
+QUERY_WORDS_MAX = 100
+"""Words of one value of a text. What is between two of them is a class of all letters, too: no
+engine compiles the pattern of 500 words, and it spends minutes on finding that out of 40,000."""
+
+QUERY_VALUE_CHARS_MAX = 32_768
+"""Characters of one text value: a command line of Windows has at most 32,767. In UTF-8 each takes
+up to four instructions of RE2."""

@@ -8,7 +8,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vedette.errors import BadRequestError, QueryError
-from vedette.limits import QUERY_LEAVES_MAX, QUERY_OPERANDS_MAX, QUERY_WILDCARDS_MAX
+from vedette.limits import (
+    QUERY_LEAVES_MAX,
+    QUERY_OPERANDS_MAX,
+    QUERY_VALUE_CHARS_MAX,
+    QUERY_WILDCARDS_MAX,
+)
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue, Field, FieldType, Join
 from vedette.model.fields import PROCESS
@@ -78,7 +83,7 @@ TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
         "alert_id": text.alert_id,
     }
 )
-"""Rules of the types with text values; none of them refuses a value."""
+"""Rules of the types with text values; of a text, values with too many words are refused."""
 
 _WHOLE_AS_EXACT = frozenset(
     {"md5", "sha1", "sha256", "alert_id", "cross_type", "host_type", "block_status"}
@@ -98,8 +103,9 @@ def check(
 
     Raises QueryError at the leaf: values that are no number, date, address or truth value,
     ranges of text, wildcards at the beginning of a value when `leading_wildcards` is False, and
-    fields of another kind of document when `joins` is False; and at the first leaf beyond
-    `QUERY_LEAVES_MAX` or `QUERY_OPERANDS_MAX`.
+    fields of another kind of document when `joins` is False; values beyond
+    `QUERY_VALUE_CHARS_MAX`, `QUERY_WILDCARDS_MAX` or `QUERY_WORDS_MAX`; and at the first leaf
+    beyond `QUERY_LEAVES_MAX` or `QUERY_OPERANDS_MAX`.
     """
     _check_size(tree)
     return _Check(catalogue, now_us, leading_wildcards, joins).node(tree)
@@ -132,7 +138,7 @@ class _Check:
     def leaf(self, leaf: Leaf) -> Checked:
         value = leaf.value
         if isinstance(value, Text):
-            _check_wildcards(leaf, value)
+            _check_value(leaf, value)
             if not self.leading_wildcards:
                 self._refuse_leading_wildcard(leaf, value)
         if leaf.field is None:
@@ -160,9 +166,12 @@ class _Check:
         source = leaf.value.source
         if is_any(source):
             return Everything()
-        found = dict.fromkeys(
-            test for field in self.catalogue.defaults for test in _bare_tests(field, source)
-        )
+        try:
+            found = dict.fromkeys(
+                test for field in self.catalogue.defaults for test in _bare_tests(field, source)
+            )
+        except ValueError as problem:
+            raise QueryError(f"a value {problem}", leaf.start, leaf.end) from None
         return Match(tuple(found), leaf)
 
     def _kind(self, field: Field, leaf: Leaf) -> Checked:
@@ -237,10 +246,13 @@ def _bare_tests(field: Field, source: str) -> tuple[Test, ...]:
         return NEVER
 
 
-def _check_wildcards(leaf: Leaf, value: Text) -> None:
-    """Each run of wildcards makes the pattern longer, until no engine compiles it."""
-    if len(wild_runs(value.source)) > QUERY_WILDCARDS_MAX:
-        message = f"a value has wildcards at no more than {QUERY_WILDCARDS_MAX} places"
+def _check_value(leaf: Leaf, value: Text) -> None:
+    """What makes the pattern of a value longer, until no engine compiles it."""
+    if len(unescape(value.source)) > QUERY_VALUE_CHARS_MAX:
+        message = f"a value has at most {QUERY_VALUE_CHARS_MAX:,} characters"
+        raise QueryError(message, leaf.start, leaf.end)
+    if sum(run.count("?") or 1 for run in wild_runs(value.source)) > QUERY_WILDCARDS_MAX:
+        message = f"a value has at most {QUERY_WILDCARDS_MAX} wildcards"
         raise QueryError(message, leaf.start, leaf.end)
 
 

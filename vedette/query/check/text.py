@@ -6,6 +6,7 @@ from itertools import chain
 
 import re2
 
+from vedette.limits import QUERY_WORDS_MAX
 from vedette.model.field import Field
 from vedette.model.fields import BLOCK_STATUSES, CROSS_CODES
 from vedette.model.tokens import fold, pattern_words
@@ -116,10 +117,12 @@ def alert_id(field: Field, source: str) -> Tests:
 
 
 def text(field: Field, source: str) -> Tests:
-    """3.3 and 3.6: words in order."""
+    """3.3 and 3.6: words in order. Raises ValueError beyond `QUERY_WORDS_MAX`."""
     words = without_outer_stars(pattern_words(unescape(source)))
     if not words:
         return present(field.sources)
+    if len(words) > QUERY_WORDS_MAX:
+        raise ValueError(f"has at most {QUERY_WORDS_MAX} words")
     bodies = [
         _WORD_CHAR + "+" if word == "*" else pattern(word, _WORD_CHAR + "*", _WORD_CHAR)
         for word in words

@@ -11,6 +11,7 @@ from typing import assert_never
 from vedette.limits import (
     QUERY_ALTERNATION_CHARS_MAX,
     QUERY_ALTERNATIVES_MAX,
+    QUERY_LETTERS_CHARS,
     QUERY_PLAIN_TESTS_MAX,
 )
 from vedette.model.indexes import FOLDED_SQL
@@ -127,9 +128,11 @@ def _alternatives(patterns: Sequence[str]) -> list[str]:
     batch: list[str] = []
     chars = 0
     for pattern in patterns:
-        if len(batch) == QUERY_ALTERNATIVES_MAX or chars > QUERY_ALTERNATION_CHARS_MAX:
+        size = len(pattern) + QUERY_LETTERS_CHARS * pattern.count(r"\p{L}")
+        too_large = chars + size > QUERY_ALTERNATION_CHARS_MAX
+        if batch and (too_large or len(batch) == QUERY_ALTERNATIVES_MAX):
             found.append(f"(?s)(?:{'|'.join(batch)})")
             batch, chars = [], 0
         batch.append(pattern)
-        chars += len(pattern)
+        chars += size
     return [*found, f"(?s)(?:{'|'.join(batch)})"]
