@@ -21,6 +21,7 @@ from tests.support.object_store import KEY, SECRET, make_bucket, object_store
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import Host
 from tests.support.threads import at_work
+from vedette.limits import SNAPSHOTS_MAX
 
 TERMS = (
     *("process_name:cmd.exe", "cmdline:whoami", "-process_name:cmd.exe", "username:*"),
@@ -227,6 +228,21 @@ def test_killed_in_the_middle_neither_server_nor_backups_are_hurt(
     if draft.exists():
         refused = command("restore", tmp_path / "place", "--data", tmp_path / "copy")
         assert "interrupted" in refused.stderr
+
+
+def test_snapshots_of_killed_backups_leave_room_for_the_next(kept: Server, tmp_path: Path) -> None:
+    folder = kept.data / "snapshots"
+    words = [sys.executable, "-m", "vedette", "backup", "create", str(tmp_path / "place")]
+    for _ in range(SNAPSHOTS_MAX + 1):
+        known = set(folder.glob("*.reader"))
+        process = subprocess.Popen([*words, "--data", str(kept.data)], stdout=subprocess.DEVNULL)
+        begun = lambda: not known.issuperset(folder.glob("*.reader"))  # noqa: B023, E731
+        assert wait_for(begun, True, 60, pause_max_s=0.01)
+        process.kill()
+        process.wait()
+        assert len([one for one in folder.iterdir() if one.is_dir()]) == 1
+    done("backup", "create", tmp_path / "place", "--data", kept.data)
+    assert list(folder.iterdir()) == []
 
 
 def test_a_stopped_server_is_backed_up_as_it_lies(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ A running server takes a snapshot of itself; its files are read here, so that it
 telemetry. A stopped one is read as it lies, under its lock.
 """
 
+import fcntl
+import os
 import re
 import ssl
 from collections.abc import Iterator
@@ -45,6 +47,9 @@ CredentialsOption = Annotated[
 ]
 
 _BUCKET: Final = re.compile(r"s3://([^/]+)/?(.*)")
+_READER: Final = ".reader"
+"""End of the name of a file beside a snapshot, which is locked while a command here reads it."""
+
 _NOT_COPIED: Final = frozenset({FOLDER, "server.json", "server.log"})
 
 
@@ -182,11 +187,31 @@ def _source(data: Path) -> Iterator[Path]:
             yield data
         return
     with _client(access) as client:
+        _remove_abandoned(client, data / FOLDER)
         answer = _asked(client, "POST", "/api/v1/backup/snapshot")
-        try:
-            yield Path(str(answer["path"]))
-        finally:
-            _remove(client, str(answer["id"]))
+        mark = data / FOLDER / f"{answer['id']}{_READER}"
+        draft = mark.with_suffix(".draft")  # nobody sees the mark before it is locked
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600), "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            draft.rename(mark)
+            try:
+                yield Path(str(answer["path"]))
+            finally:
+                _remove(client, mark)
+
+
+def _remove_abandoned(client: httpx.Client, folder: Path) -> None:
+    """Snapshots of commands that were killed: a few of them, and there is room for none."""
+    for mark in folder.glob(f"*{_READER}"):
+        with mark.open() as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue  # another command reads it
+            if mark.with_suffix("").is_dir():
+                _remove(client, mark)
+            else:
+                mark.unlink(missing_ok=True)
 
 
 def _client(access: LocalAccess) -> httpx.Client:
@@ -207,17 +232,20 @@ def _asked(client: httpx.Client, method: str, path: str) -> dict[str, object]:
     except (httpx.HTTPError, ValueError) as error:
         raise UnavailableError(f"the server takes no snapshot: {error}") from None
     if response.status_code != httpx.codes.OK or not isinstance(body, dict):
-        raise UnavailableError(f"the server takes no snapshot: {body}")
+        why = body.get("message") if isinstance(body, dict) else body
+        raise UnavailableError(f"the server takes no snapshot: {why}")
     return body
 
 
-def _remove(client: httpx.Client, snapshot_id: str) -> None:
-    """What is copied is whole, also where the server has ended since: it removes the snapshot
-    itself, later."""
+def _remove(client: httpx.Client, mark: Path) -> None:
+    """The snapshot that a mark is of. What is copied is whole, also where the server has ended
+    since: the mark stays then, for the next backup."""
     try:
-        _asked(client, "DELETE", f"/api/v1/backup/snapshot/{snapshot_id}")
+        _asked(client, "DELETE", f"/api/v1/backup/snapshot/{mark.stem}")
     except UnavailableError as error:
-        typer.echo(f"snapshot {snapshot_id} stays for a day: {error.message}", err=True)
+        typer.echo(f"snapshot {mark.stem} stays for a day: {error.message}", err=True)
+    else:
+        mark.unlink(missing_ok=True)
 
 
 def _repository(
