@@ -98,6 +98,33 @@ def test_others_are_refused_while_it_is_on(own_server: Server, admin: httpx.Clie
         assert anybody.get("/healthz", headers=outside).status_code == 200
 
 
+def test_the_token_of_a_person_sends_no_telemetry_from_elsewhere(
+    own_server: Server, admin: httpx.Client
+) -> None:
+    """Nor does it learn what else there is: whatever it asks, the address comes first."""
+    token = hire(own_server, "roleless", {})
+    admin.post(f"{LIST}/entries", json={"ipaddr": "127.0.0.1"})
+    admin.patch(f"{LIST}/enabled", json={"state": True})
+    outside = {"X-Forwarded-For": "203.0.113.9"}
+    calls = [
+        ("POST", "/api/v1/ingest"),
+        ("POST", "/_bulk"),
+        ("PUT", "/_ilm/policy/x"),
+        ("GET", "/"),
+        ("POST", "/sensor/v1/checkin"),
+        ("GET", "/jobs/v1/orgs/OTHER/jobs"),
+        ("GET", "/api/users"),
+    ]
+    with own_server.client(**{"X-Auth-Token": token}) as roleless:
+        refused = {
+            (method, path, client.request(method, path, json={}, headers=outside).json()["reason"])
+            for client in (admin, roleless)
+            for method, path in calls
+        }
+    assert refused == {(method, path, "address_not_approved") for method, path in calls}
+    assert admin.get("/").status_code == 200
+
+
 def test_locking_oneself_out_warns_and_the_command_line_lets_in_again(
     own_server: Server, admin: httpx.Client
 ) -> None:

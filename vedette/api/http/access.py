@@ -33,8 +33,11 @@ _AUTHOR_KINDS: Final[Mapping[PrincipalKind, AuthorKind]] = {
     "app": "token",
 }
 
-_FROM_ANYWHERE: Final = frozenset({Right.SENSOR, Right.SEND, Right.HANDSHAKE})
-"""Rights of sensors and senders, whose addresses nobody approves."""
+_FROM_ANYWHERE: Final = frozenset({"ingest", "sensor"})
+"""Kinds of callers whose addresses nobody approves: sensors and senders of telemetry."""
+
+_UNCOUNTED: Final = frozenset({Right.SENSOR, Right.SEND, Right.HANDSHAKE})
+"""Rights of routes that take telemetry, of which there is no rate: queues bound it."""
 
 _OF_SENDERS: Final = frozenset({Right.SEND, Right.HANDSHAKE})
 
@@ -70,6 +73,8 @@ async def authorize(request: Request) -> None:
         raise UnauthorizedError("the secret of a session is good in its cookie, no other is")
     request.state.principal = principal
     set_author(_author(request, principal))
+    if principal.kind not in _FROM_ANYWHERE:
+        check_address(request, services, principal.token_id)
     groups = _groups(principal, route)
     if not may(principal, right) or (right is Right.PERMISSION and not _suffices(groups, route)):
         raise ForbiddenError(f"{principal.name} may not do this")
@@ -80,8 +85,7 @@ async def authorize(request: Request) -> None:
     request.state.scope = services.scopes.cached_groups(groups) or await to_thread.run_sync(
         services.scopes.of_groups, groups, limiter=services.authentications
     )
-    if right not in _FROM_ANYWHERE:
-        check_address(request, services, principal.token_id)
+    if right not in _UNCOUNTED:
         _check_rate(services, principal)
 
 
