@@ -281,7 +281,9 @@ def test_the_devices_of_a_search_are_targeted(client: httpx.Client, hosts: list[
     assert set(job["sensors"]) == {str(hosts[4].id), str(hosts[3].id)}
 
 
-def test_csv_has_its_columns_and_no_formulas(client: httpx.Client, hosts: list[Host]) -> None:
+def test_csv_has_its_columns_and_no_formulas(
+    server: Server, client: httpx.Client, hosts: list[Host]
+) -> None:
     job = created(client, wanted([hosts[0].id, 424_242]))
     answer = client.get(f"{JOBS}/{job['id']}/sensors?format=csv&download=true")
     assert answer.headers["content-type"].startswith("text/csv")
@@ -292,6 +294,9 @@ def test_csv_has_its_columns_and_no_formulas(client: httpx.Client, hosts: list[H
         "Update Device Version,Initiated Update Time UTC,OS"
     )
     assert lines[1].startswith(f"{hosts[0].id},NOT_HINTED,,1.0.0.0,,,LINUX")
+    exports = {"kind": "device export", "target": f"update job {job['id']}"}
+    with server.analyst() as admin:
+        assert admin.get("/api/v1/audit", params=exports).json()["total_results"] == 1
     plain = client.get(f"{JOBS}/{job['id']}/sensors")
     assert "content-disposition" not in plain.headers
     assert plain.headers["content-type"].startswith("application/json")

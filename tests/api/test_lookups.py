@@ -141,6 +141,20 @@ def test_a_link_keeps_a_view_of_any_length(analyst: httpx.Client, stranger: http
     assert stranger.get("/api/v1/permalink/nothing").status_code == 404
 
 
+def test_who_exports_what_is_in_the_audit_log(
+    analyst: httpx.Client, stranger: httpx.Client
+) -> None:
+    body = {"view": "process", "params": "q=exported", "format": "csv", "rows": 7}
+    assert stranger.post("/api/v1/export", json=body).json() == {"result": "success"}
+    for bad in ({"format": "xml"}, {"rows": "x"}, {"rows": -1}, {"view": "../x"}, {"rwos": 1}):
+        assert stranger.post("/api/v1/export", json=body | bad).status_code == 400, bad
+    me = stranger.get("/api/v1/session").json()["username"]
+    asked = {"author": me, "kind": "export"}
+    (noted,) = analyst.get("/api/v1/audit", params=asked).json()["results"]
+    assert (noted["action"], noted["target"]) == ("read", "process")
+    assert noted["after"] == {"params": "q=exported", "format": "csv", "rows": 7}
+
+
 def test_the_pulse_is_304_while_nothing_changed(stranger: httpx.Client) -> None:
     first = stranger.get("/api/v1/pulse")
     assert first.json()["open_alerts"] == 0

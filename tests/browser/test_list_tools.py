@@ -56,6 +56,11 @@ def test_an_export_has_the_lines_of_the_api(
     ids = [one["id"] for one in lines]
     assert sorted(ids) == sorted(one["id"] for one in asked)
     assert set(lines[0]) == set(asked[0])
+    with server.analyst() as client:
+        noted, *_ = client.get("/api/v1/audit?kind=export").json()["results"]
+    assert (noted["action"], noted["target"]) == ("read", "process")
+    said = {"params": f"t=all&q=hostname:{HOST}", "format": "jsonl", "rows": len(lines)}
+    assert noted["after"] == said
 
 
 def test_a_table_that_is_exported_has_no_formulas(visiting: Visiting, tmp_path: Path) -> None:

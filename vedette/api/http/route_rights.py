@@ -379,6 +379,7 @@ ACCESS: Final[Mapping[tuple[str, str], Right]] = {
     ("GET", "/api/v1/saved_search"): Right.READ,
     ("POST", "/api/v1/saved_search"): Right.READ,
     ("DELETE", "/api/v1/saved_search/{search_id}"): Right.READ,
+    ("POST", "/api/v1/export"): Right.READ,
     ("POST", "/api/v1/permalink"): Right.READ,
     ("GET", "/api/v1/permalink/{link_id}"): Right.READ,
     ("POST", "/api/v1/csp-report"): Right.OPEN,

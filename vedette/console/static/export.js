@@ -1,7 +1,7 @@
 // All that match, as the API has it, as a file: JSON lines or CSV. It is read page by page, the oldest
 // first, so that what comes in meanwhile is at the end.
 
-import { attempt, done, get } from "./api.js";
+import { attempt, call, done, get } from "./api.js";
 import { pageCall } from "./copy.js";
 import { make, many, number } from "./dom.js";
 import { openMenu } from "./menu.js";
@@ -59,6 +59,8 @@ async function save(format) {
   document.getElementById("undo").append(bar);
   try {
     const { blob, count } = await collect(format, (read, total) => bar.firstChild.replaceChildren(_`Reading … ${number(read)} of ${number(total)}`));
+    const view = location.pathname.slice(4).replaceAll(/\W/g, "_").slice(0, 59);
+    await call("POST", "/api/v1/export", { view, params: location.search.slice(1), format, rows: count });
     const link = make("a", { href: URL.createObjectURL(blob), download: `${location.pathname.split("/").pop()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}Z.${format}` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

@@ -1,4 +1,4 @@
-"""What a user keeps: preferences, saved searches, links to views."""
+"""What a user keeps: preferences, saved searches, links to views, and exports of them."""
 
 import json
 from typing import Annotated, Any, Final
@@ -17,9 +17,10 @@ from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.principal import Principal
-from vedette.state.accounts import kept_views
+from vedette.state.accounts import audit_trail, kept_views
 from vedette.state.accounts.kept_views import SavedSearch
 from vedette.state.accounts.users import id_of
+from vedette.state.db.audit_log import Entry
 
 router = APIRouter(tags=["sessions"])
 
@@ -115,6 +116,22 @@ def linked(link_id: str, here: Here) -> Response:
             "expires": instant(found.expires_us),
         }
     )
+
+
+@router.post("/api/v1/export", summary="Note an export")
+def note_export(here: Here, body: Body) -> Response:
+    """Writes into the audit log that the caller takes all that a view shows as a file. Takes
+    `view` and `params`, `format` (jsonl or csv) and how many `rows`. The console asks for it before
+    it hands a file over; so should a program that exports."""
+    members = Members(body, known=("view", "params", "format", "rows"), of="an export")
+    view, params = _view(members, body)
+    form = members.text("format")
+    if form not in ("jsonl", "csv"):
+        raise BadRequestError("format: must be jsonl or csv")
+    rows = bounded_number("rows", body.get("rows"), most=ID_MAX)
+    told = {"params": params, "format": form, "rows": rows}
+    audit_trail.record(here.database, Entry("read", "export", view, after=told))
+    return json_answer({"result": "success"})
 
 
 def _view(members: Members, body: dict[str, Any]) -> tuple[str, str]:

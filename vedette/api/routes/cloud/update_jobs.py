@@ -24,6 +24,8 @@ from vedette.errors import BadRequestError, NotFoundError
 from vedette.limits import DEVICE_ROWS_MAX
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.devices import device_list, update_jobs
 from vedette.state.devices.device_list import Device
 from vedette.state.devices.update_jobs import NewJob
@@ -120,6 +122,8 @@ def sensors(job_id: str, request: Request, here: Here, scope: Within) -> Respons
         raise BadRequestError("format: must be json or csv")
     is_download = flag(request.query_params, "download")
     found = update_jobs.targets(here.database, scope, job_id)
+    if is_download or wanted == "csv":
+        audit_trail.record(here.database, Entry("read", "device export", f"update job {job_id}"))
     if wanted == "csv":
         return csv_answer(sensors_csv(found), "sensors.csv" if is_download else "")
     answer = json_answer(sensors_body(found))

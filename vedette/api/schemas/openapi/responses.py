@@ -204,6 +204,7 @@ _ONE: Final[Mapping[Route, str]] = {
     ("PUT", "/api/v1/secondfactor"): "Success",
     ("POST", "/api/v1/saved_search"): "SavedSearch",
     ("DELETE", "/api/v1/saved_search/{search_id}"): "Success",
+    ("POST", "/api/v1/export"): "Success",
     ("POST", "/api/v1/permalink"): "NewPermalink",
     ("GET", "/api/v1/permalink/{link_id}"): "Permalink",
     ("POST", "/api/v1/csp-report"): "Success",
