@@ -301,7 +301,8 @@ def test_the_unit_runs_unchanged_under_systemd(installed: Path, tmp_path: Path) 
     assert {"null", "urandom"} <= set(devices.split())
     assert not {"kmsg", "mem", "port", "vda"} & set(devices.split())
     assert "Uid:\t0" not in told
-    assert "has no priority" not in told
+    if os.nice(0) == 0:  # who runs the tests more nicely gives that to the unit
+        assert "has no priority" not in told
 
 
 def test_the_unit_runs_nothing_that_a_bare_system_lacks() -> None:
