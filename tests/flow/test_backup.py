@@ -277,3 +277,10 @@ def test_a_directory_in_use_is_not_overwritten(kept: Server, tmp_path: Path) -> 
     assert command("restore", tmp_path, "--data", kept.data).returncode == 2
     assert command("backup", "create", tmp_path, "--data", tmp_path / "none").returncode == 2
     assert command("restore", tmp_path, "ffff", "--data", tmp_path / "new").returncode == 2
+
+
+def test_backups_do_not_lie_in_what_they_are_of(kept: Server) -> None:
+    refused = command("backup", "create", kept.data / "backups", "--data", kept.data)
+    assert refused.returncode == 2
+    assert "in the data directory" in refused.stderr
+    assert not (kept.data / "backups").exists()

@@ -70,6 +70,12 @@ def create(
             "telemetry or state of this server are not in its data directory: back up the "
             "ClickHouse cluster and PostgreSQL with their own tools, telemetry first"
         )
+    is_local = _BUCKET.fullmatch(target) is None
+    if is_local and Path(target).resolve().is_relative_to(settings.data.resolve()):
+        raise BadRequestError(
+            f"{target} is in the data directory: backups would be lost with it, and each would "
+            "hold those before it; name a place outside"
+        )
     repository = _repository(target, key, endpoint, region, credentials)
     copied = [0, 0]
 
