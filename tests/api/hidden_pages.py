@@ -9,6 +9,7 @@ from vedette.console.pages import PAGES
 
 VIEWS: Final = (
     *("/ui/alerts?q=", "/ui/alerts?q=&by=host", "/ui/alerts?q=&by=rule&then=host"),
+    "/ui/alerts?q=&by=rule,process,host",
     *("/ui/process?t=all", "/ui/process?t=all&group=none", "/ui/process?t=all&q=whoami"),
     *("/ui/process?t=all&q=hostname:hidden*", "/ui/binary?q=host_count:[2 TO *]"),
     *("/ui/_/process/histogram?t=all", "/ui/_/process/week?t=all"),

@@ -52,6 +52,7 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/alert", {"q": "title:somebody", "sort": "alert_severity desc"}),
     ("/api/v2/alert/group", {"group.field": "host"}),
     ("/api/v2/alert/group", {"group.field": "source"}),
+    ("/api/v2/alert/group", {"by": "rule,host,user", "rows": 50}),
     ("/api/v1/sensor", {"hostname": "hidden"}),
     ("/api/v1/sensor", {"groupid": "999"}),
     ("/api/v2/sensor", {"rows": "2", "sort.col": "computer_name", "sort.dir": "desc"}),

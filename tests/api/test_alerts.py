@@ -177,6 +177,9 @@ def test_others_alerts_are_never_seen_counted_or_faceted(triage: Triage) -> None
     groups = triage.viewer.get("/api/v2/alert/group", params={"group.field": "host"}).json()
     assert groups["total_results"] == 1
     assert groups["results"][0]["count"] == len(triage.mine)
+    inner = triage.viewer.get("/api/v2/alert/group", params={"by": "rule,host,process_name"}).json()
+    assert sum(one["count"] for one in inner["results"]) == len(triage.mine)
+    assert {one["values"]["hostname"] for one in inner["results"]} == {"mine.alerts.example"}
     preview = triage.viewer.post("/api/v1/alert/suppression/preview", json={"query": "q="}).json()
     assert preview["alerts"] == preview["of_alerts"] == len(triage.mine)
     hidden = triage.theirs[0]

@@ -14,6 +14,7 @@ from vedette.model.findings.detection import Detection, Source
 HOST = "a-host-with-a-long-name.queue.example"
 RULES = 120
 ELEMENTS_MAX = 2_500
+THREE = "q=&by=rule&then=process&last=user"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("view", ["q=", "q=&by=host", "q=&by=rule&then=process", "q=&by=user"])
+@pytest.mark.parametrize(
+    "view", ["q=", "q=&by=host", "q=&by=rule&then=process", "q=&by=user", THREE]
+)
 def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None:
     with server.analyst() as client:
         page = client.get(f"/ui/alerts?{view}", headers={"Accept": "text/html"})
@@ -42,6 +45,10 @@ def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None
     groups = int(re.search(r"alerts in (\d+) group", page.text)[1])
     shown = len(re.findall('class="group (outer)?"', page.text))
     assert (groups > shown) is ("here the gravest" in page.text)
+    for all_of_them, within in re.findall(r"of (\d+) within them the gravest (\d+)", page.text):
+        assert int(all_of_them) > int(within)
+    levels = page.text.count("within them the gravest")
+    assert levels == view.count("then=") + view.count("last=")
 
 
 def test_one_alert_is_in_the_singular(server: Server) -> None:

@@ -41,7 +41,11 @@ SCREENS = (
     *("/ui/groups", "/ui/groups/1", "/ui/reports", "/ui/reports?q=title:("),
     *("/ui/jobs", "/ui/sensors?silent=1", "/ui/data?tab=checks", "/ui/filters?path=c:\\\\x.exe"),
     *("/ui/bans/{ban}", "/ui/filters/{filter}", "/ui/sigma/{rule}", "/ui/sigma/{rule}/versions"),
-    *("/ui/alerts?q=&by=rule&then=host", "/ui/watchlists/{watchlist}", "/ui/jobs/none"),
+    *(
+        "/ui/alerts?q=&by=rule&then=host&last=process",
+        "/ui/watchlists/{watchlist}",
+        "/ui/jobs/none",
+    ),
     *("/ui/alerts?q=title:nothing-like-it", "/ui/alerts?q=status:(", "/ui/sensors/999999"),
 )
 ALIKE = frozenset(

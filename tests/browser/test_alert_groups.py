@@ -14,6 +14,7 @@ from vedette.model.findings.detection import Detection
 
 HOSTS = ("one.groups.example", "two.groups.example")
 NESTED = "/ui/alerts?q=&by=rule&then=host"
+THREE = f"{NESTED}&last=process"
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +116,59 @@ def test_a_group_within_that_is_taken_out_stays_out(visiting: Visiting, server: 
         page.keyboard.press("Control+z")
         page.wait_for_selector("#undo :text('are what they were')")
     assert counts(server) == before
+
+
+def test_a_third_level_folds_with_the_groups_around_it(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open(NESTED)
+        page.wait_for_selector("#flyout .lineage")
+        total = shown(page)
+        page.select_option("#last", "process")
+        page.click(".queue-line button.primary")
+        page.wait_for_selector("tr.third")
+        page.wait_for_selector("html[data-ready]")
+        assert "last=process" in page.url
+        assert shown(page) == total
+        middle = page.locator("tr.inner")
+        assert middle.count() == 2
+        inside = int(str(middle.first.get_attribute("data-count")))
+        middle.first.focus()
+        page.keyboard.press("ArrowLeft")
+        assert shown(page) == total - inside
+        page.keyboard.press("ArrowRight")  # those within stay folded
+        assert shown(page) == total - inside
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.classList.contains('third')")
+        page.keyboard.press("ArrowRight")
+        assert shown(page) > total - inside
+        page.keyboard.press("F")
+        assert shown(page) == 0
+        assert page.locator("tr:is(.inner, .third):visible").count() == 0
+        page.keyboard.press("F")
+        assert shown(page) == total
+
+
+def test_a_group_of_the_third_level_that_is_taken_out_stays_out(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open(THREE)
+        page.wait_for_selector("#flyout .lineage")
+        before = sum(counts(server).values())
+        total = int(str(page.get_attribute("tr.outer", "data-count")))
+        out = page.locator("tr.third").first
+        kept = int(str(out.get_attribute("data-count")))
+        page.check("tr.outer input")
+        out.locator("input").uncheck()
+        assert page.get_attribute("tr.outer", "aria-selected") == "false"
+        assert page.locator("tr.inner").first.get_attribute("aria-selected") == "false"
+        assert page.locator("tr.inner").nth(1).get_attribute("aria-selected") == "true"
+        page.keyboard.press("r")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        assert page.inner_text("#triage-title") == f"Resolve {total - kept} alerts"
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo [data-undo]")
+        assert sum(counts(server).values()) == before + total - kept
+        page.keyboard.press("Control+z")
+        page.wait_for_selector("#undo :text('are what they were')")
+    assert sum(counts(server).values()) == before

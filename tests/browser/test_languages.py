@@ -10,7 +10,13 @@ from vedette.console.catalogue import PSEUDO, catalogue
 pytestmark = SHARED
 
 SCREENS = (
-    *("/ui/", "/ui/alerts?q=&then=host", "/ui/process?t=all", "/ui/binary", "/ui/binary/{md5}"),
+    *(
+        "/ui/",
+        "/ui/alerts?q=&then=host&last=user",
+        "/ui/process?t=all",
+        "/ui/binary",
+        "/ui/binary/{md5}",
+    ),
     *("/ui/sensors", "/ui/sensors/{sensor}", "/ui/bans", "/ui/bans/{ban}", "/ui/filters"),
     *("/ui/filters/{filter}", "/ui/watchlists", "/ui/watchlists/new?q=cmd.exe", "/ui/sigma"),
     *("/ui/sigma/{rule}", "/ui/sigma/coverage", "/ui/feeds", "/ui/reports", "/ui/data"),

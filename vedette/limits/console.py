@@ -75,6 +75,9 @@ ALERT_SECTIONS: Final = 45
 ALERT_INNER_SECTIONS: Final = 45
 """Groups within groups that one page of the queue has, the gravest."""
 
+ALERT_SECTIONS_OF_THREE_LEVELS: Final = 28
+"""Groups of each level where there are three."""
+
 ANALYSIS_EVENTS: Final = 20_000
 """Events of a process that its analysis reads at once, the first: 10 MB, a few seconds. Of a longer
 process the timeline has counts, and the events of a part that is looked at closely."""

@@ -81,14 +81,15 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
     params = request.query_params
     query = params.get("q", OPEN)
     span = params.get("t", "") if params.get("t", "") in _SPANS else ""
-    by = params.get("by", "rule") if params.get("by", "rule") in GROUPS else "rule"
-    then = params.get("then", "") if params.get("then", "") in GROUPS else ""
-    then = "" if then == by else then
+    levels = _levels(params)
     parts = tuple(
         ("q", part) for part in (query, f"created_time:[{span} TO *]" if span else "") if part
     )
 
-    page_rows = limits.ALERTS_NESTED_PAGE if then else limits.ALERTS_PAGE
+    page_rows = limits.ALERTS_NESTED_PAGE if levels[1:] else limits.ALERTS_PAGE
+    rows = (limits.ALERT_SECTIONS, limits.ALERT_INNER_SECTIONS)
+    if len(levels) == limits.ALERT_GROUP_FIELDS_MAX:
+        rows = (limits.ALERT_SECTIONS_OF_THREE_LEVELS,) * 2
     order = _order(params)
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
@@ -96,21 +97,31 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS, columns=_COLUMNS)
         try:
             # While the page is searched.
-            outer = submit(_groups, engine, scope, parts, by, here, now_us)
+            outer = submit(_groups, engine, scope, parts, levels[:1], here, now_us, rows[0])
             try:
                 found = alert_search.search(
                     engine, scope, wanted, here.settings, now_us, engine.cancel
                 )
-                inner = _groups(engine, scope, parts, by, here, now_us, then).groups if then else ()
+                inner = [
+                    _groups(engine, scope, parts, levels[: depth + 1], here, now_us, rows[1])
+                    for depth in range(1, len(levels))
+                ]
             finally:
                 groups = outer.result()
         except QueryError as error:
             return {"problem": str(error), "found": None, "sections": [], "groups_total": 0}
         if not found.total and query == OPEN:
             return {**_sign_of_life(engine, here, scope, now_us), "problem": "", "found": found}
-        sections = _sections(groups.groups, inner, found.rows, by, then)
-        total = groups.total
-        return {"problem": "", "found": found, "sections": sections, "groups_total": total}
+        sections = _sections([groups, *inner], found.rows, levels)
+        return {
+            "problem": "",
+            "found": found,
+            "sections": sections,
+            "groups_total": groups.total,
+            "inner_cut": [
+                (len(one.groups), one.total) for one in inner if one.total > len(one.groups)
+            ],
+        }
 
     values = await run_search(request, here, work)
     return render(
@@ -118,8 +129,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         "screens/alerts.html",
         q=query,
         t=span,
-        by=by,
-        then=then,
+        levels=levels,
         spans=_SPANS,
         groups=list(GROUPS),
         narrows={field: one for one, (_, field) in GROUPS.items()},
@@ -212,44 +222,55 @@ def _order(params: QueryParams) -> tuple[Sort, ...]:
     return Sort("alert_severity", is_descending=True), Sort("created_time", is_descending=True)
 
 
+def _levels(params: QueryParams) -> tuple[str, ...]:
+    """What the queue is grouped by, groups within groups: `by=rule&then=host&last=user`, and also
+    `by=rule,host,user`."""
+    first, *more = params.get("by", "rule").split(",")
+    wanted = [first if first in GROUPS else "rule", *more]
+    wanted += [params.get(name, "") for name in ("then", "last")]
+    known = tuple(dict.fromkeys(one for one in wanted if one in GROUPS))
+    return known[: limits.ALERT_GROUP_FIELDS_MAX]
+
+
 def _groups(
     engine: BoundedEngine,
     scope: Scope,
     parts: tuple[tuple[str, str], ...],
-    by: str,
+    levels: Sequence[str],
     here: Services,
     now_us: int,
-    then: str = "",
+    rows: int,
 ) -> AlertGroups:
-    """The gravest groups; `then`: those within them."""
-    rows = limits.ALERT_INNER_SECTIONS if then else limits.ALERT_SECTIONS
+    """The gravest groups of a level, the last of those named."""
     wanted = SearchRequest(parts, rows, 0, (Sort("severity", is_descending=True),))
-    names = ",".join(GROUPS[one][0] for one in (by, then) if one)
+    names = ",".join(GROUPS[one][0] for one in levels)
     return alert_search.groups(engine, scope, wanted, names, here.settings, now_us)
 
 
 def _sections(
-    groups: Sequence[AlertGroup], inner: Sequence[AlertGroup], rows: Any, by: str, then: str
+    groups: Sequence[AlertGroups], rows: Sequence[AlertRow], levels: Sequence[str]
 ) -> list[Section]:
-    """Groups with their alerts; with `then`, these are in the groups within."""
-    found = {value: _section(one, value, GROUPS[by][1]) for one, value in _by_value(groups, by)}
-    places = {(value, ""): one for value, one in found.items()}
-    for group, value in _by_value(inner, by):
-        if (outer := found.get(value)) is not None:
-            within = str(group.values.get(GROUPS[then][1], ""))
-            part = _section(group, within, GROUPS[then][1])
-            part.query = f"({outer.query}) ({part.query})"
-            outer.parts.append(part)
-            places[value, within] = part
+    """The groups of each level within those of the level above; alerts are in the innermost."""
+    fields = [GROUPS[one][1] for one in levels]
+    outermost: list[Section] = []
+    places: dict[tuple[str, ...], Section] = {}
+    for depth, found in enumerate(groups):
+        for group in found.groups:
+            key = tuple(str(group.values.get(field, "")) for field in fields[: depth + 1])
+            if key in places or (depth and key[:-1] not in places):
+                continue
+            section = places[key] = _section(group, key[-1], fields[depth])
+            if depth:
+                above = places[key[:-1]]
+                section.query = f"({above.query}) ({section.query})"
+                above.parts.append(section)
+            else:
+                outermost.append(section)
     for row in rows:
-        key = str(row[GROUPS[by][1]]), str(row[GROUPS[then][1]]) if then else ""
+        key = tuple(str(row[field]) for field in fields)
         if (place := places.get(key)) is not None:
             place.rows.append(row)
-    return list(found.values())
-
-
-def _by_value(groups: Sequence[AlertGroup], by: str) -> list[tuple[AlertGroup, str]]:
-    return [(one, str(one.values.get(GROUPS[by][1], ""))) for one in groups]
+    return outermost
 
 
 def _section(group: AlertGroup, value: str, field: str) -> Section:

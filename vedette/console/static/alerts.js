@@ -17,16 +17,19 @@ let pending = null;
 
 const alertRows = () => [...grid.querySelectorAll("tr[data-row]:not(.group)")].filter((row) => row.isConnected);
 const section = (row) => row.closest("tbody").dataset.section;
-const partsOf = (row) => [...grid.querySelectorAll(`tbody[data-section="${section(row)}"]`)];
-// The alerts of a group, with those of the groups within it.
-const insideOf = (row) => (row.matches(".outer") ? partsOf(row) : [row.parentElement]).flatMap((part) => [...part.querySelectorAll("tr[data-row]:not(.group)")]);
 const groupRows = () => [...grid.querySelectorAll("tr.group")];
+// Sections are numbered 2, 2.1, 2.1.3: the groups within a group, and those it lies within, the outermost first.
+const isWithin = (row, other) => row !== other && section(row).startsWith(`${section(other)}.`);
+const partsOf = (row) => groupRows().filter((one) => isWithin(one, row));
+const above = (row) => groupRows().filter((one) => isWithin(row, one));
+// The alerts of a group, with those of the groups within it.
+const insideOf = (row) => [row, ...partsOf(row)].flatMap((one) => [...one.parentElement.querySelectorAll("tr[data-row]:not(.group)")]);
 const escaped = (text) => encodeURIComponent(text);
 const everything = () => [grid.dataset.base, grid.dataset.span && `created_time:[${grid.dataset.span} TO *]`].filter(Boolean).map((one) => `(${one})`);
 
 // Groups that were taken out again of all that match: with those of their alerts that no page shows.
 const isOut = (row) => row.getAttribute("aria-selected") !== "true";
-const groupsOut = () => groupRows().filter((row) => isOut(row) && (!row.matches(".outer") || partsOf(row).slice(1).every((part) => isOut(part.querySelector("tr.group")))));
+const groupsOut = () => groupRows().filter((row) => isOut(row) && partsOf(row).every(isOut));
 
 // The alerts that a change is about; `whole`: the group of the one that has the focus.
 function chosen(whole) {
@@ -38,7 +41,8 @@ function chosen(whole) {
   }
   const focused = document.activeElement.closest?.("tr[data-row]") ?? last ?? grid.querySelector("tr.open");
   const single = ids.filter((id) => !id.startsWith("group:"));
-  const groups = groupRows().filter((row) => ids.includes(row.dataset.row) || (!ids.length && (whole ? row.parentElement.contains(focused) : row === focused)));
+  const marked = groupRows().filter((row) => ids.includes(row.dataset.row) || (!ids.length && (whole ? row.parentElement.contains(focused) : row === focused)));
+  const groups = marked.filter((row) => !above(row).some((one) => marked.includes(one)));
   if (groups.length) {
     const inside = [...new Set(groups.flatMap(insideOf))];
     const left = inside.filter((row) => row.dataset.left === "true").map((row) => row.dataset.row);
@@ -124,11 +128,10 @@ function leave(rows, status) {
   const closes = ["Resolved", "False Positive"].includes(status) && grid.dataset.base.includes("-status:");
   if (closes) {
     for (const row of rows) {
-      const part = row.parentElement;
+      const group = row.parentElement.querySelector("tr.group");
       row.remove();
-      if (!part.querySelector("tr[data-row]:not(.group)")) part.remove();
+      for (const one of [group, ...above(group).reverse()]) if (!insideOf(one).length) one.parentElement.remove();
     }
-    for (const row of grid.querySelectorAll("tr.outer")) if (!insideOf(row).length) row.parentElement.remove();
   }
   for (const row of grid.querySelectorAll("tr[aria-selected=true]")) row.setAttribute("aria-selected", "false");
   grid.dataset.all = "false";
@@ -182,8 +185,8 @@ function mark(row) {
       choose(one, on);
       one.dataset.left = "false";
     }
-    if (row.matches(".outer")) for (const part of partsOf(row)) choose(part.querySelector("tr.group"), on);
-    else if (!on && row.matches(".inner")) choose(partsOf(row)[0].querySelector("tr.group"), false); // not all of it any more
+    for (const one of partsOf(row)) choose(one, on);
+    if (!on) for (const one of above(row)) choose(one, false); // not all of it any more
   } else {
     const group = row.parentElement.querySelector("tr.group");
     row.dataset.left = String(group?.getAttribute("aria-selected") === "true" && !on);
@@ -194,14 +197,13 @@ function mark(row) {
 function fold(row, open) {
   const button = row.querySelector("[data-fold]");
   button.setAttribute("aria-expanded", open);
-  const parts = row.matches(".outer") ? partsOf(row).slice(1) : [];
-  for (const part of parts) {
-    const inner = part.querySelector("tr.group");
-    inner.hidden = !open;
-    if (!open) fold(inner, false);
+  for (const one of partsOf(row)) {
+    one.hidden = !open || !isOpen(above(one).at(-1));
+    if (!open) fold(one, false);
   }
   for (const one of row.parentElement.querySelectorAll("tr[data-row]:not(.group)")) one.hidden = !open;
-  if (open && row.matches(".inner")) fold(partsOf(row)[0].querySelector("tr.group"), true);
+  const outer = open && above(row).at(-1);
+  if (outer && !isOpen(outer)) fold(outer, true);
 }
 
 const isOpen = (row) => row.querySelector("[data-fold]").getAttribute("aria-expanded") === "true";
@@ -227,7 +229,7 @@ function startFolding() {
     for (const row of groupRows()) fold(row, open);
     button.setAttribute("aria-pressed", !open);
     noteFolded();
-    if (at?.hidden) focusRow(partsOf(at)[0].querySelector("tr.group"));
+    if (at?.hidden) focusRow(groupRows().find((row) => section(row) === section(at).split(".")[0]));
   });
 }
 

@@ -61,6 +61,7 @@ _GROUP: Final = described(
         "group.field",
         f"What groups are made of: {', '.join(GROUPINGS)}; up to three with commas; default source",
     ),
+    ("by", "The same"),
     ("sort", "count, newest, severity or hosts, and asc or desc; default count desc"),
     array=("q",),
 )
@@ -121,7 +122,7 @@ async def group_posted(request: Request, here: Here, scope: Within, body: Body) 
 async def _grouped(request: Request, here: Services, scope: Scope, pairs: Pairs) -> Response:
     given = list(pairs)
     wanted = search_request(given, _GROUP_SORT_DEFAULT)
-    fields = (value.strip() for name, value in given if name in ("group.field", "group"))
+    fields = (value.strip() for name, value in given if name in ("group.field", "group", "by"))
     by = next((field for field in fields if field), _GROUP_DEFAULT)
 
     def work(engine: BoundedEngine) -> Response:
