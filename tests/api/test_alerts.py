@@ -1,6 +1,7 @@
 """Alerts over HTTPS: searched, read, changed one by one and many at once, within one's groups."""
 
 import random
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -194,6 +195,20 @@ def test_others_alerts_are_never_seen_counted_or_faceted(triage: Triage) -> None
     assert triage.viewer.get(f"/api/v1/sensor/{sensor}/risk").status_code == 404
     own = search(triage.viewer, rows=1)["results"][0]["sensor_id"]
     assert triage.viewer.get(f"/api/v1/sensor/{own}/risk").json()["risk"] > 50
+
+
+def test_an_alert_says_on_how_many_hosts_one_sees_what_it_names(triage: Triage) -> None:
+    (file,) = search(triage.viewer, q='title:"Bad file"')["results"]
+    seen = triage.admin.get("/api/v1/process", params={"q": f"md5:{file['md5']}", "rows": 50})
+    hosts = {one["hostname"] for one in seen.json()["results"]}
+    assert len(hosts) == 2
+    for client, count in ((triage.admin, 2), (triage.viewer, 1)):
+        page = client.get(f"/ui/_/alerts/{file['unique_id']}/prevalence")
+        assert page.is_success
+        counts = re.findall(r'data-prevalence="(\d+)"', page.text)
+        assert counts == [str(count)] * 2  # of the indicator, then of the program
+    hidden = triage.viewer.get(f"/ui/_/alerts/{triage.theirs[0]}/prevalence")
+    assert hidden.status_code == 404
 
 
 def test_alerts_over_time_and_the_rare_end_are_those_one_may_see(triage: Triage) -> None:

@@ -6,7 +6,7 @@ MD5 or the id of an alert. What is counted is what the caller's scope holds.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address, ip_network
 from typing import Any, Final, Literal
 
@@ -18,6 +18,17 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.client import Engine
 
 Kind = Literal["md5", "sha256", "ip", "network", "domain", "path", "process", "name"]
+
+_FIELDS: Final = {
+    "md5": "md5",
+    "sha256": "sha256",
+    "ja3": "ja3",
+    "ja3s": "ja3s",
+    "dns": "domain",
+    "ipv4": "ipaddr",
+    "ipv6": "ipv6addr",
+}
+"""The process field of an indicator's value, by its type. Queries are no values."""
 
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
 _GUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -64,6 +75,20 @@ class Known:
     newest: dict[str, Any] | None = field(default=None)
     """The newest process."""
     is_incomplete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prevalence:
+    """How common the value of an indicator is within a scope."""
+
+    hosts: int
+    """Whose processes had it."""
+    processes: int
+    first_us: int
+    """Start of the first of them; 0 for none."""
+    query: str
+    """That finds them."""
+    is_incomplete: bool
 
 
 def recognise(text: str) -> Recognised:
@@ -124,6 +149,28 @@ def look_up(
         feeds=[(name, count) for name, count in known_alerts.facets.get("feed_name", ()) if name],
         newest=dict(newest.rows[0]) if newest.rows else None,
         is_incomplete=newest.is_incomplete or known_alerts.is_incomplete,
+    )
+
+
+def prevalence(
+    engine: Engine, scope: Scope, ioc_type: str, value: str, settings: SearchSettings, now_us: int
+) -> Prevalence | None:
+    """On how many hosts of a scope the value of an indicator was seen, exactly; None where it is
+    not a value that processes have."""
+    if not value or ioc_type not in _FIELDS:
+        return None
+    query = f"{_FIELDS[ioc_type]}:{_quoted(value)}"
+    oldest = (Sort("start", is_descending=False),)
+    asked = SearchRequest((("q", query),), 1, 0, oldest)
+    found = search_processes(engine, scope, asked, settings, now_us)
+    by_host = replace(asked, rows=0, group="sensor_id")
+    hosts = search_processes(engine, scope, by_host, settings, now_us) if found.total else found
+    return Prevalence(
+        hosts=hosts.total,
+        processes=found.total,
+        first_us=found.rows[0]["start"] if found.rows else 0,
+        query=query,
+        is_incomplete=found.is_incomplete or hosts.is_incomplete,
     )
 
 

@@ -26,6 +26,7 @@ from vedette.model.findings.alert import STATUSES, THOUSAND, AlertRow
 from vedette.model.scope import Scope
 from vedette.search.alerts import alert_search
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.lookup import Prevalence, prevalence
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
@@ -182,6 +183,24 @@ async def lineage(alert_id: str, request: Request, here: Here, scope: Within) ->
     rows = [] if found is None else _lines(found)
     is_cut = found is not None and not found["is_complete"]
     return render(request, "fragments/alerts/lineage.html", rows=rows, is_cut=is_cut)
+
+
+@router.get("/ui/_/alerts/{alert_id}/prevalence", summary="How common what an alert names is")
+async def how_common(alert_id: str, request: Request, here: Here, scope: Within) -> Response:
+    def work(engine: BoundedEngine) -> list[tuple[str, Prevalence]]:
+        row = alert_search.alert(engine, scope, alert_id)
+        now_us = here.clock.now_us()
+        named = [(row["ioc_type"], row["ioc_type"], row["ioc_value"])]
+        if row["md5"] and row["md5"] != row["ioc_value"]:
+            named.append(("", "md5", row["md5"]))
+        found = [
+            (label, prevalence(engine, scope, kind, value, here.settings, now_us))
+            for label, kind, value in named
+        ]
+        return [(label, one) for label, one in found if one is not None]
+
+    found = await run_search(request, here, work)
+    return render(request, "fragments/alerts/prevalence.html", found=found)
 
 
 def _lines(body: dict[str, Any]) -> list[dict[str, Any]]:
