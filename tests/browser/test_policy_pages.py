@@ -112,6 +112,36 @@ def test_a_filter_is_checked_on_its_page_before_it_can_be_saved(
     assert (found["description"], found["enabled"]) == ("nightly", False)
 
 
+def test_a_filter_is_given_an_end_on_its_page_and_in_the_list(
+    visiting: Visiting, server: Server
+) -> None:
+    with server.analyst() as client:
+        body = {"id": "for-a-time", "name": "For a time", "path_filters": ["*\\x.exe"]}
+        assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
+        with visiting() as visit:
+            page = visit.open("/ui/filters/for-a-time")
+            assert "never by itself" in page.inner_text("main")
+            page.keyboard.press("E")
+            page.wait_for_selector("#expiry[open]")
+            page.select_option("#expiry [name=expires]", "24")
+            page.keyboard.press("Control+Enter")
+            page.wait_for_selector("#undo :text('Changed')")
+            assert "never by itself" not in page.inner_text("main")
+            page = visit.open("/ui/filters")
+            row = "tr[aria-label='For a time, on']"
+            assert "until" in page.inner_text(row)
+            page.focus(row)
+            page.keyboard.press("E")
+            page.wait_for_selector("#expiry[open]")
+            page.select_option("#expiry [name=expires]", "0")
+            page.keyboard.press("Control+Enter")
+            page.wait_for_selector("#undo :text('Changed')")
+            assert "until" not in page.inner_text(row)
+        found = client.get("/api/v1/ingress_approvedlist/for-a-time").json()
+        assert (found["enabled"], found["expires"]) == (True, None)
+        assert client.delete("/api/v1/ingress_approvedlist/for-a-time").is_success
+
+
 def client_filter(server: Server) -> dict[str, Any]:
     with server.analyst() as client:
         return dict(client.get("/api/v1/ingress_approvedlist/shells").json())

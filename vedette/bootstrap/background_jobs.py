@@ -34,6 +34,7 @@ from vedette.state.jobs import forwarded_hits
 from vedette.state.jobs.streams import remove_dead
 from vedette.state.policy import alert_undo
 from vedette.state.policy.bans import end_expired as end_expired_bans
+from vedette.state.policy.filters import end_expired as end_expired_filters
 from vedette.state.policy.rules import forget_removed
 from vedette.state.sensors import live_queries
 from vedette.state.sensors.isolation import end_expired as end_expired_isolations
@@ -352,6 +353,10 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
     BackgroundJob(
         "ban ends", 5, True, "disable bans that were to end now",
         by_the_clock(lambda here: end_expired_bans(here.database, here.clock.now_us())),
+    ),
+    BackgroundJob(
+        "filter ends", 5, True, "switch ingress filters off that were to end now",
+        by_the_clock(lambda here: end_expired_filters(here.database, here.clock.now_us())),
     ),
     BackgroundJob(
         "response ends", 30, True, "undo responses by rule whose time has come",

@@ -64,6 +64,8 @@ class IngressFilter:
     non_binary_filemod_filters: tuple[str, ...] = ()
     netconn_filters: tuple[str, ...] = ()
     crossproc_filters: tuple[str, ...] = ()
+    expires_us: int = 0
+    """When it is switched off by itself; 0 for never."""
     create_us: int = 0
     modify_us: int = 0
     create_user_id: int = 0

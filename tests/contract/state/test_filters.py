@@ -58,3 +58,21 @@ def test_rates_add_up_over_servers_and_a_quarter_of_an_hour(database: Database) 
     filters.count_hits(database, 100, {}, NOW_US + 15 * MINUTE_US)
     assert filters.hit_rates(database, NOW_US + 15 * MINUTE_US) == {"a": 0.15, "b": 0.005}
     assert filters.hit_rates(database, NOW_US + 60 * MINUTE_US) == {}
+
+
+def test_a_filter_whose_time_has_come_is_switched_off_and_has_no_end_left(
+    database: Database,
+) -> None:
+    due = IngressFilter("due", path_filters=('"expires_us": 1',), expires_us=NOW_US + 5)
+    later = IngressFilter("later", expires_us=NOW_US + MINUTE_US)
+    never = IngressFilter("never", name='"expires_us": 1')
+    filters.add(database, [due, later, never], 7, NOW_US)
+    assert filters.end_expired(database, NOW_US + 4) == 0
+    assert filters.version(database) == 1
+    assert filters.end_expired(database, NOW_US + 5) == 1
+    ended = filters.get(database, "due")
+    assert (ended.enabled, ended.expires_us, ended.modify_user_id) == (False, 0, 0)
+    assert filters.version(database) == 2  # servers and sensors learn of it
+    assert {one.id for one in filters.load(database)[1] if one.enabled} == {"later", "never"}
+    filters.change(database, {"due": {"enabled": True}}, 7, NOW_US + 6)
+    assert filters.end_expired(database, NOW_US + 7) == 0

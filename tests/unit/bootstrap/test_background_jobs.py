@@ -136,7 +136,7 @@ def test_a_job_runs_with_the_context_that_it_is_bound_to() -> None:
 BY_THE_CLOCK = {
     *("deleted rules", "correlations", "snapshots", "copies", "update job ends"),
     *("alert retention", "streams", "outbox tombstones", "isolation ends", "ban ends"),
-    *("response ends", "old requests"),
+    *("filter ends", "response ends", "old requests"),
 }
 """Jobs that end or delete what its time has come for; partitions ask the clock themselves."""
 

@@ -7,12 +7,13 @@ Unknown members are refused by name: a misspelt list would make a filter that ma
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
 from vedette import limits
 from vedette.api.schemas.members import as_text, flag
-from vedette.api.schemas.wire_values import instant
+from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.errors import BadRequestError
 from vedette.ingest.filter import PatternError, check_patterns
 from vedette.limits import INGRESS_DESCENDANT_LEVELS_MAX, INGRESS_IDS_MAX
@@ -36,7 +37,11 @@ _READ_ONLY: Final = frozenset(
     )
 )
 
-_NAMES: Final = {"global": "is_global", "command_line_filters": "cmdline_filters"}
+_NAMES: Final = {
+    "global": "is_global",
+    "command_line_filters": "cmdline_filters",
+    "expires": "expires_us",
+}
 """Members of the API whose attribute of `IngressFilter` has another name."""
 
 
@@ -64,6 +69,7 @@ def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
         "descendant_filtering_level": one.descendant_filtering_level,
         "filter_all_events": one.filter_all_events,
         **{name: list(getattr(one, name)) for name in EVENT_LISTS},
+        "expires": known_instant(one.expires_us),
         "create_timestamp": instant(one.create_us),
         "modify_timestamp": instant(one.modify_us),
         "create_user_id": one.create_user_id,
@@ -77,7 +83,7 @@ def legacy_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
     return body | {"command_line_filters": body["cmdline_filters"]}
 
 
-def new_filter(body: Any) -> IngressFilter:
+def new_filter(body: Any, now_us: int) -> IngressFilter:
     """A filter to create. Raises BadRequestError that names the filter and the member."""
     members = changed_members(body)
     chosen = body.get("id")
@@ -85,6 +91,7 @@ def new_filter(body: Any) -> IngressFilter:
         chosen = str(uuid4())
     if not isinstance(chosen, str) or not _ID.fullmatch(chosen) or chosen == _RESERVED:
         raise BadRequestError("id: 1 to 64 letters, digits and dashes, and not 'legacy'")
+    check_expiry(members, 0, now_us)
     return checked(replace(IngressFilter(chosen), **members))
 
 
@@ -98,7 +105,7 @@ def changed_members(body: Any) -> dict[str, Any]:
         if name in _READ_ONLY:
             continue
         read = _MEMBERS.get(name)
-        if read is None or given == "is_global":
+        if read is None or given in ("is_global", "expires_us"):
             raise BadRequestError(
                 f"{_called(body)}there is no member {str(given)[:60]!r} of an ingress filter"
             )
@@ -116,6 +123,13 @@ def checked(one: IngressFilter) -> IngressFilter:
     except PatternError as error:
         raise BadRequestError(f"ingress filter {one.id!r}: {error}") from None
     return one
+
+
+def check_expiry(members: Mapping[str, Any], known_us: int, now_us: int) -> None:
+    """Raises BadRequestError for an end in the past that is not the one it had."""
+    expires_us = members.get("expires_us", 0)
+    if expires_us not in (0, known_us) and expires_us <= now_us:
+        raise BadRequestError("expires: must be in the future")
 
 
 def _called(body: Mapping[str, Any]) -> str:
@@ -159,6 +173,20 @@ def _md5s(value: Any) -> tuple[str, ...]:
     return hashes
 
 
+def _expiry(value: Any) -> int:
+    """Epoch microseconds; 0 for never."""
+    if value is None:
+        return 0
+    try:
+        moment = datetime.fromisoformat(value)
+        time_us = int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1_000_000)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{str(value)[:40]!r} is not a time") from None
+    if time_us <= 0:
+        raise ValueError(f"{value!r} is too long ago")
+    return time_us
+
+
 _PRIORITY: Final = limits.INGRESS_PRIORITY_MAX
 
 _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -181,4 +209,5 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "descendant_filtering_level": _number(ALL_DESCENDANTS, INGRESS_DESCENDANT_LEVELS_MAX),
     "filter_all_events": flag,
     **dict.fromkeys(EVENT_LISTS, _texts),
+    "expires_us": _expiry,
 }

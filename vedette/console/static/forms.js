@@ -11,7 +11,7 @@ const READERS = {
   rows: (field) => field.value.split("\n").map((one) => one.trim()).filter(Boolean),
   lines: (field) => field.value.split(/[\s,;]+/).filter(Boolean),
   json: (field) => JSON.parse(field.value),
-  hours: (field) => new Date(Date.now() + Number(field.value) * 3_600_000).toISOString(),
+  hours: (field) => (Number(field.value) ? new Date(Date.now() + Number(field.value) * 3_600_000).toISOString() : null),
   text: (field) => field.value,
   // One address a line and its name; with # before it, it is kept and not used.
   hosts: (field) => READERS.rows(field).map((one) => {

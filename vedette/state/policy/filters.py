@@ -25,6 +25,7 @@ from vedette.state.policy.group_options import options_of
 _VERSION = "ingress_filter_version"
 _MINUTE_US = 60 * 1_000_000
 _COLUMNS = ("id", "priority", "create_us", "modify_us", "create_user_id", "modify_user_id")
+_ENDS = '"expires_us":'
 _BODY = tuple(one.name for one in fields(IngressFilter) if one.name not in _COLUMNS)
 
 
@@ -120,6 +121,28 @@ def remove(database: Database, filter_ids: Sequence[str]) -> None:
             connection.execute(delete(FILTER_RATE).where(FILTER_RATE.c.filter_id == filter_id))
 
 
+def end_expired(database: Database, now_us: int) -> int:
+    """Switches filters off whose time has come; returns how many. Their end is over then, so that
+    whoever switches one on again does so until they say otherwise."""
+    with database.reading() as connection:
+        if not _expired(connection, now_us):
+            return 0
+    with database.writing() as connection:
+        list_versions.rise(connection, _VERSION)  # first, as whoever changes one does
+        due = _expired(connection, now_us)
+        for known in due:
+            one = replace(known, enabled=False, expires_us=0, modify_us=now_us, modify_user_id=0)
+            condition = INGRESS_FILTER.c.id == one.id
+            connection.execute(update(INGRESS_FILTER).where(condition).values(_row(one)))
+    return len(due)
+
+
+def _expired(connection: Connection, now_us: int) -> list[IngressFilter]:
+    query = _QUERY.where(INGRESS_FILTER.c.body.contains(_ENDS))
+    found = [_filter(row) for row in connection.execute(query).mappings()]
+    return [one for one in found if 0 < one.expires_us <= now_us]
+
+
 def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_us: int) -> None:
     """Add a server's counts since the last call, and evict those that are too old to count."""
     minute = now_us // _MINUTE_US
@@ -172,7 +195,9 @@ def _unknown(filter_id: str) -> NotFoundError:
 def _row(one: IngressFilter) -> dict[str, Any]:
     members = asdict(one)
     row = {name: members[name] for name in _COLUMNS}
-    return row | {"body": json.dumps({name: members[name] for name in _BODY})}
+    # An end stands in the body of filters alone that have one (`_expired`).
+    body = {name: members[name] for name in _BODY if name != "expires_us" or one.expires_us}
+    return row | {"body": json.dumps(body)}
 
 
 def _filter(row: RowMapping) -> IngressFilter:

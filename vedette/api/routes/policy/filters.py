@@ -13,6 +13,7 @@ from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.ingress_filter import (
     changed_members,
+    check_expiry,
     checked,
     filter_body,
     legacy_body,
@@ -67,10 +68,10 @@ def legacy(here: Here, caller: Caller, scope: Within) -> Response:
 @router.post(_BASE, summary="Create ingress filters", openapi_extra=_DRY_RUN)
 def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
     """Takes a list of filters, or one; answers the list of their ids. All are created or none."""
-    new = [new_filter(one) for one in _objects(body)]
+    now_us = here.clock.now_us()
+    new = [new_filter(one, now_us) for one in _objects(body)]
     if len({one.id for one in new}) < len(new):
         raise BadRequestError("id: two filters of the request have the same one")
-    now_us = here.clock.now_us()
     if flag(request.query_params, "dry_run"):
         return json_answer(_trial_body(here, new, now_us))
     filters.add(here.database, new, id_of(here.database, caller.name), now_us)
@@ -147,6 +148,7 @@ def _change(
     here: Services, caller: Principal, objects: list[dict[str, Any]], filter_id: str
 ) -> Response:
     """`filter_id` is the id in the path, "" where the objects have theirs."""
+    now_us = here.clock.now_us()
     changes: dict[str, dict[str, Any]] = {}
     checks: dict[str, Callable[[IngressFilter], None]] = {}
     for given in objects:
@@ -156,12 +158,25 @@ def _change(
         if name in changes:
             raise BadRequestError(f"id: {name[:80]!r} is there twice")
         changes[name] = changed_members(given)
-        checks[name] = as_it_was(given, _settings)
+        checks[name] = _check(given, changes[name], now_us)
         checked(IngressFilter(name, **changes[name]))
-    now_us, user_id = here.clock.now_us(), id_of(here.database, caller.name)
+    user_id = id_of(here.database, caller.name)
     filters.change(here.database, changes, user_id, now_us, checks)
     here.filters.reload()
     return json_answer({"result": "success"})
+
+
+def _check(
+    given: dict[str, Any], members: dict[str, Any], now_us: int
+) -> Callable[[IngressFilter], None]:
+    """Refuses a change of what is not as it was, and an end that is over."""
+    stale = as_it_was(given, _settings)
+
+    def check(known: IngressFilter) -> None:
+        stale(known)
+        check_expiry(members, known.expires_us, now_us)
+
+    return check
 
 
 def _settings(one: IngressFilter) -> dict[str, Any]:

@@ -58,6 +58,7 @@ _FILTER: Final[dict[str, Schema]] = {
     "hit_rate": NUMBER,
     **alike(("group_ids", "sensor_ids"), listing(INTEGER)),
     **alike((*PROCESS_LISTS, *EVENT_LISTS), listing(TEXT)),
+    "expires": nullable(TIME),
     **alike(("create_timestamp", "modify_timestamp"), TIME),
 }
 _TRIAL: Final[dict[str, Schema]] = {
