@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import select, update
 
 from tests.support.cloud import ORG, App, client_of, make_app
-from tests.support.served import Server, blobs_of, open_group, start_server, state_of
+from tests.support.served import Server, blobs_of, hire, open_group, start_server, state_of
+from vedette.model.principal import Role
 from vedette.respond.package_files import add_sensor_package
 from vedette.state.db.schema_updates import UPDATE_JOB
 from vedette.state.sensors import enrolment
@@ -327,3 +328,22 @@ def test_jobs_of_hidden_groups_are_not_there(
         cancel = one.post(f"{JOBS}/{job['id']}/status", json={"status": "CANCELLED"})
         assert cancel.status_code == 404
         assert one.post(JOBS, json=wanted([hosts[0].id])).status_code == 404
+
+
+def test_the_pulse_has_the_jobs_that_run_for_the_devices_one_sees(
+    server: Server, client: httpx.Client, hosts: list[Host]
+) -> None:
+    number, _ = open_group(server, "Farther away")
+    job = created(client, wanted([one.id for one in hosts[:2]]))
+    waiting = sum(one["sensor_state"] == "NOT_HINTED" for one in job["sensors"].values())
+    numbers = {"id": job["id"], "targeted": 2, "waiting": waiting, "failed": 0}
+    assert waiting > 0
+    with server.analyst() as analyst:
+        assert numbers in analyst.get("/api/v1/pulse").json()["jobs"]
+    token = hire(server, "far-viewer", {number: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as viewer:
+        assert viewer.get("/api/v1/pulse").json()["jobs"] == []
+    client.post(f"{JOBS}/{job['id']}/status", json={"status": "CANCELLED"})
+    with server.analyst() as analyst:
+        running = analyst.get("/api/v1/pulse").json()["jobs"]
+    assert job["id"] not in {one["id"] for one in running}

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from tests.support.forms import in_form
 from vedette.limits import DEVICE_ROWS_MAX
-from vedette.model.scope import EVERYTHING
+from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.devices import device_list, update_jobs
@@ -168,3 +168,35 @@ def test_waves_stop_after_one_failure_more_than_the_limit(database: Database) ->
     assert job.status == "CANCELLED"
     assert (len(job.failed["UPDATE_REFUSED"]), len(job.failed["JOB_CANCELLED"])) == (3, 7)
     assert wanted_now(database, ids) == []
+
+
+def test_the_rate_of_a_job_is_what_it_moved_since_it_began_and_says_what_is_left(
+    database: Database,
+) -> None:
+    ids = fleet(database, 10)
+    job_id = job_for(database, ids, missing=(999_999,))
+    hour_us = DAY_US // 24
+    assert update_jobs.get(database, EVERYTHING, job_id).pace(NOW_US + hour_us).left_s is None
+    wanted_now(database, ids)
+    checks_in(database, ids[:2], NEW)
+    job = update_jobs.get(database, EVERYTHING, job_id)
+    pace = job.pace(NOW_US + hour_us)  # the device that there is not was never waited for
+    assert (pace.per_hour, pace.left_s, pace.is_late) == (2.0, 4 * 3600, False)
+    assert job.pace(NOW_US + 12 * hour_us).is_late  # 48 hours left, and it ends after 24
+    checks_in(database, ids[2:], NEW)
+    done = update_jobs.get(database, EVERYTHING, job_id)
+    assert (done.status, done.pace(NOW_US + DAY_US).left_s) == ("COMPLETED", 0)
+
+
+def test_jobs_that_run_are_counted_by_the_devices_that_the_caller_sees(database: Database) -> None:
+    ids = fleet(database, 4)
+    job_id = job_for(database, ids)
+    ended = job_for(database, [], missing=(999_999,))
+    wanted_now(database, ids)
+    checks_in(database, ids[:1], NEW)
+    assert update_jobs.get(database, EVERYTHING, ended).status == "COMPLETED"
+    (found,) = update_jobs.running(database, EVERYTHING)
+    assert (found.id, found.targeted, found.waiting, found.failed) == (job_id, 4, 3, 0)
+    (mine,) = update_jobs.running(database, Scope(frozenset(ids[:2])))
+    assert (mine.targeted, mine.waiting) == (2, 1)
+    assert update_jobs.running(database, Scope(frozenset([ids[-1] + 1_000]))) == []

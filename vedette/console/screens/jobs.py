@@ -24,7 +24,8 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 async def jobs(request: Request, here: Here, scope: Within) -> Response:
     found = await to_thread.run_sync(update_jobs.all_jobs, here.database, scope)
     org = here.settings.org_key
-    return render(request, "screens/jobs.html", jobs=found, org=org)
+    paces = {one.id: one.pace(here.clock.now_us()) for one in found}
+    return render(request, "screens/jobs.html", jobs=found, paces=paces, org=org)
 
 
 @router.get("/ui/jobs/{job_id}", summary="An update job")
@@ -35,6 +36,7 @@ async def job(job_id: str, request: Request, here: Here, scope: Within) -> Respo
         ids = [one.device_id for one in targets]
         return {
             "job": found,
+            "pace": found.pace(here.clock.now_us()),
             "targets": targets,
             "hosts": sensor_list.some(here.database, scope, ids),
         }

@@ -1,5 +1,5 @@
 // What changed while a page is open, every 15 seconds while somebody sees it: open alerts beside
-// their entry, new ones over the queue (which never moves by itself), a store that takes nothing, a
+// their entry, update jobs that moved on, new ones over the queue (which never moves by itself), a store that takes nothing, a
 // server that does not answer.
 
 import { noAnswer } from "./api.js";
@@ -61,6 +61,8 @@ function show(found) {
   if (found.newest_alert !== first.newest_alert && location.pathname === "/ui/alerts") {
     const more = found.open_alerts - first.open_alerts;
     bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, more > 0 ? _`${number(more)} new alerts: show` : _("There are new alerts: show")));
+  } else if (location.pathname.startsWith("/ui/jobs") && JSON.stringify(found.jobs) !== JSON.stringify(first.jobs)) {
+    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, _("The jobs have moved on: show")));
   } else if (!found.store_accepts) {
     bar.replaceChildren(make("p", { class: "bar broken" }, _("The store takes no telemetry now: senders keep it. Data and health says why.")));
   } else bar.replaceChildren();

@@ -16,16 +16,18 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     Select,
+    case,
     delete,
     func,
     insert,
     literal,
     select,
+    true,
     update,
 )
 
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.limits import UPDATE_JOBS_MAX
+from vedette.limits import PULSE_CHANGES_SHOWN, UPDATE_JOBS_MAX
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema_updates import UPDATE_JOB, UPDATE_TARGET
@@ -35,6 +37,7 @@ from vedette.state.sensors.sensor_packages import package_of
 
 WAITING: Final = ("NOT_HINTED", "HINTED", "DOWNLOADED")
 FAILURES: Final = ("JOB_CANCELLED", "NO_DATA_FOUND", "JOB_EXPIRED", "JOB_INITIALIZATION")
+_HOUR_US: Final = 3_600_000_000
 _NO_DEVICE: Final = "there is no such device"
 REFUSED: Final = "UPDATE_REFUSED"
 """A failure that the API does not name: the sensor refused the kit."""
@@ -80,6 +83,32 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a job is. Devices that are off wait for nothing that the job does, so what is left
+    is an estimate."""
+
+    per_hour: float
+    """Devices that were through in an hour; 0 while none is."""
+    left_s: int | None
+    """What those that wait will take at this rate; None while it is not known."""
+    is_late: bool
+    """Whether the job ends before that."""
+
+
+NO_PACE: Final = Pace(0.0, None, is_late=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A job that runs, in numbers."""
+
+    id: str
+    targeted: int
+    waiting: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateJob:
     """A stored job, with how many of its devices are in which state and failed why."""
 
@@ -92,6 +121,18 @@ class UpdateJob:
     states: Mapping[str, int]
     updated: Sequence[int]
     failed: Mapping[str, Sequence[int]]
+    expires_us: int = 0
+    moved: int = 0
+    """Devices that were told of the kit and are through since."""
+
+    def pace(self, now_us: int) -> "Pace":
+        """How fast it is, as a mean since it began."""
+        took_us = (self.ended_us or now_us) - self.created_us
+        if not self.moved or took_us <= 0:
+            return NO_PACE
+        left_us = self.waiting * took_us // self.moved if self.status == "IN_PROGRESS" else 0
+        is_late = bool(self.expires_us) and now_us + left_us > self.expires_us
+        return Pace(self.moved * _HOUR_US / took_us, left_us // 1_000_000, is_late)
 
     @property
     def targeted(self) -> int:
@@ -300,6 +341,24 @@ def all_jobs(database: Database, scope: Scope) -> list[UpdateJob]:
     return [one for one in found if one.targeted or scope.sees_all]
 
 
+def running(database: Database, scope: Scope) -> list[RunningJob]:
+    """Those that run and have a device in the scope, counted by these; the newest first."""
+    target = UPDATE_TARGET.c
+    is_waiting = case((target.state.in_(WAITING), 1), else_=0)
+    has_failed = case((target.state == "FAILED", 1), else_=0)
+    query = (
+        select(UPDATE_JOB.c.id, func.count(), func.sum(is_waiting), func.sum(has_failed))
+        .join(UPDATE_TARGET, target.job_id == UPDATE_JOB.c.id)
+        .where(UPDATE_JOB.c.status == "IN_PROGRESS", _seen(scope))
+        .group_by(UPDATE_JOB.c.id)
+        .order_by(func.max(UPDATE_JOB.c.created_us).desc(), UPDATE_JOB.c.id)
+        .limit(PULSE_CHANGES_SHOWN)
+    )
+    with database.reading() as connection:
+        rows = connection.execute(query).all()
+    return [RunningJob(row[0], *map(int, row[1:])) for row in rows]
+
+
 def get(database: Database, scope: Scope, job_id: str) -> UpdateJob:
     """Raises NotFoundError, also for a job without a device in the scope."""
     with database.reading() as connection:
@@ -325,10 +384,13 @@ def _found(connection: Connection, scope: Scope, job_id: str) -> RowMapping:
 
 
 def _condition(scope: Scope, job_id: str) -> ColumnElement[bool]:
-    condition = UPDATE_TARGET.c.job_id == job_id
+    return (UPDATE_TARGET.c.job_id == job_id) & _seen(scope)
+
+
+def _seen(scope: Scope) -> ColumnElement[bool]:
     if scope.sensors is None:
-        return condition
-    return condition & UPDATE_TARGET.c.device_id.in_(literal_ids(scope.sensors))
+        return true()
+    return UPDATE_TARGET.c.device_id.in_(literal_ids(scope.sensors))
 
 
 def _within(scope: Scope, job_id: str) -> Select[int]:
@@ -346,13 +408,16 @@ def _job(connection: Connection, scope: Scope, row: RowMapping) -> UpdateJob:
     states: dict[str, int] = defaultdict(int)
     updated: list[int] = []
     failed: dict[str, list[int]] = {name: [] for name in FAILURES}
+    moved = 0
+    target = UPDATE_TARGET.c
     query = (
-        select(UPDATE_TARGET.c.device_id, UPDATE_TARGET.c.state, UPDATE_TARGET.c.failure)
+        select(target.device_id, target.state, target.failure, target.hinted_us)
         .where(_condition(scope, row["id"]))
         .order_by(UPDATE_TARGET.c.device_id)
     )
-    for device_id, state, failure in connection.execute(query).all():
+    for device_id, state, failure, hinted_us in connection.execute(query).all():
         states[state] += 1
+        moved += hinted_us > 0 and state not in WAITING and failure not in FAILURES
         if state == "UPDATED":
             updated.append(device_id)
         elif state == "FAILED":
@@ -367,4 +432,6 @@ def _job(connection: Connection, scope: Scope, row: RowMapping) -> UpdateJob:
         dict(states),
         updated,
         failed,
+        row["expires_us"],
+        moved,
     )

@@ -14,6 +14,8 @@ from vedette.api.services import Services, services
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.state.devices import update_jobs
+from vedette.state.devices.update_jobs import RunningJob
 from vedette.state.sensors import sensor_list
 from vedette.store.read.detection.alert_selection import summary
 
@@ -26,8 +28,9 @@ async def pulse(
     here: Annotated[Services, Depends(services)],
     scope: Annotated[Scope, Depends(scope_of_request)],
 ) -> Response:
-    """Open alerts and the newest one, sensors whose isolation changes, whether the store takes
-    telemetry. With `If-None-Match` of an earlier answer it is 304 while nothing changed."""
+    """Open alerts and the newest one, sensors whose isolation changes, update jobs that run,
+    whether the store takes telemetry. With `If-None-Match` of an earlier answer it is 304 while
+    nothing changed."""
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         waiting = Condition("status NOT IN ('Resolved', 'False Positive')")
@@ -37,6 +40,7 @@ async def pulse(
             "open_alerts": found.alerts,
             "newest_alert": known_instant(found.newest_us),
             "isolation": moving,
+            "jobs": [_job(one) for one in update_jobs.running(here.database, scope)],
             "store_accepts": here.ingest_queue.available,
         }
 
@@ -47,3 +51,13 @@ async def pulse(
     answer = json_answer(body | {"time": instant(here.clock.now_us())})
     answer.headers["ETag"] = tag
     return answer
+
+
+def _job(one: RunningJob) -> dict[str, Any]:
+    """Of the caller's devices alone."""
+    return {
+        "id": one.id,
+        "targeted": one.targeted,
+        "waiting": one.waiting,
+        "failed": one.failed,
+    }
