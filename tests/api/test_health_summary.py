@@ -23,6 +23,8 @@ def test_what_was_refused_is_counted_with_its_reason(server: Server) -> None:
     assert refused == 1
     assert after["intake"]["records"] == again["intake"]["records"]
     assert after["intake"]["accepts"] is True
+    assert after["intake"]["records_per_second"] > 0
+    assert after["intake"]["bytes_per_second"] > after["intake"]["records_per_second"]
     assert 0 < after["disk"]["free_bytes"] <= after["disk"]["total_bytes"]
     assert after["detection"]["rules_stopped"] == 0
     assert after["jobs"] == {"running": 0}

@@ -3,6 +3,7 @@ is, whether feeds, messages and jobs get on. What to do about it says the doctor
 
 import shutil
 import string
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ def health_summary(here: Services) -> dict[str, Any]:
     now_us = here.clock.now_us()
     found, targets = feeds.all_feeds(here.database), outbox.targets(here.database)
     failing = [one for one in targets if one.failing_since_us]
+    rate = here.ingest_queue.rate.per_second(time.monotonic())
     jobs = update_jobs.all_jobs(here.database, EVERYTHING)
     return {
         "detection": {
@@ -41,6 +43,8 @@ def health_summary(here: Services) -> dict[str, Any]:
         "intake": {
             "accepts": here.ingest_queue.available,
             "queue_bytes": here.ingest_queue.waiting_bytes,
+            "records_per_second": round(rate.records, 1),
+            "bytes_per_second": round(rate.byte_count, 1),
             **intake(here.metrics),
         },
         "disk": disk(here),

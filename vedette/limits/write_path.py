@@ -134,3 +134,7 @@ would traverse every batch of telemetry many times and find nothing."""
 
 WORKER_COLLECT_ALL_S = 300
 """Interval of garbage collection of all objects, between commits."""
+
+INGEST_RATE_S = 60
+"""Seconds over which the rate of what comes in is a mean: shorter ones jump with each shipper's
+batch."""

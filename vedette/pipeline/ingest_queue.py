@@ -26,6 +26,7 @@ from vedette.errors import BusyError, UnavailableError, VedetteError
 from vedette.limits import INGEST_RECOVER_INTERVAL_S
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.commit_numbers import CommitNumbers
+from vedette.pipeline.ingest_rate import IngestRate
 from vedette.pipeline.recent_refusal import RefusedRecords
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.processor import CommitProcessor
@@ -118,6 +119,7 @@ class IngestQueue:
         self._numbers = numbers
         self._clock_guard = clock_guard
         self.refused = RefusedRecords()
+        self.rate = IngestRate(time.monotonic())
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._expected: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         """Items of the inbox that were announced to the processor."""
@@ -358,9 +360,11 @@ class IngestQueue:
 
     def _return_receipts(self, packed: PackedCommit, group: list[_Waiting]) -> None:
         self._release(group)
-        now_us = self._clock.now_us()
+        now_us, now_s = self._clock.now_us(), time.monotonic()
         for waiting, receipt in zip(group, packed.receipts, strict=True):
-            self.refused.note(waiting.submission, receipt, now_us)
+            submission = waiting.submission
+            self.refused.note(submission, receipt, now_us)
+            self.rate.note(len(submission.records), submission.byte_count, now_s)
             waiting.answer.set_result(receipt)
 
     def _answer(self, group: list[_Waiting], error: Exception) -> None:

@@ -78,6 +78,7 @@ CONSOLE: Final[dict[str, Schema]] = {
                 {
                     "accepts": FLAG,
                     "queue_bytes": INTEGER,
+                    **alike(("records_per_second", "bytes_per_second"), NUMBER),
                     **alike(("records", "rejected"), mapping(INTEGER)),
                 }
             ),
@@ -107,6 +108,9 @@ CONSOLE: Final[dict[str, Schema]] = {
             "open_alerts": INTEGER,
             "newest_alert": nullable(TIME),
             "isolation": listing(record({"sensor_id": INTEGER, "hostname": TEXT, "isolate": FLAG})),
+            "jobs": listing(
+                record({"id": TEXT, **alike(("targeted", "waiting", "failed"), INTEGER)})
+            ),
             "store_accepts": FLAG,
             "time": TIME,
         }
