@@ -26,7 +26,7 @@ from vedette.model.host import MoveStep, SensorMove, ShardView
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, parse
 from vedette.query.compile.alerts_sql import compile_alerts
-from vedette.search.alerts.host_risk import host_risk
+from vedette.search.alerts.host_risk import host_risk, risk_by_day
 from vedette.state.accounts import audit_trail
 from vedette.state.accounts.audit_trail import Search
 from vedette.state.db.author import Author, acting_as
@@ -258,6 +258,25 @@ def test_the_risk_of_a_host_rises_with_its_open_alerts_and_decays(
     assert old.score == 39.3
     assert host_risk(contract_engine, EVERYTHING, 9, NOW_US).score == 0.0
     assert host_risk(contract_engine, Scope(frozenset({2})), 1, NOW_US).open_alerts == 0
+
+
+def test_what_the_risk_was_is_told_by_the_day_until_now(
+    contract_engine: ClickHouseEngine, database: Database, writer: DetectionWriter
+) -> None:
+    writer.write([detection(1, severity=100), detection(2, severity=100)])
+    now_us = NOW_US  # the second is made a millisecond later
+    (today, now), (yesterday, none) = risk_by_day(contract_engine, EVERYTHING, 1, now_us)[:-3:-1]
+    assert (str(today), now, str(yesterday), none) == ("2023-11-14", 86.5, "2023-11-13", 0.0)
+    wanted, only = Wanted(status="Resolved"), ids_condition([detection(2).id])
+    change_alerts_at_once(contract_engine, database, EVERYTHING, only, "one", wanted, BOB)
+    later_us = now_us + 2 * DAY_US
+    risks = [score for _, score in risk_by_day(contract_engine, EVERYTHING, 1, later_us)]
+    assert risks[:-3] == [0.0] * (limits.RISK_DAYS_SHOWN - 3)
+    assert risks[-1] == host_risk(contract_engine, EVERYTHING, 1, later_us).score
+    assert risks[-1] < risks[-2] < risks[-3] < 63.2  # the other is closed
+    assert {score for _, score in risk_by_day(contract_engine, EVERYTHING, 9, now_us)} == {0.0}
+    hidden = risk_by_day(contract_engine, Scope(frozenset({2})), 1, now_us)
+    assert {score for _, score in hidden} == {0.0}
 
 
 def test_retention_deletes_what_nothing_happened_to_for_long(

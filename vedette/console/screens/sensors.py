@@ -20,7 +20,7 @@ from vedette.model.principal import Role
 from vedette.model.scope import Scope
 from vedette.respond.isolation_reach import isolation_reach
 from vedette.search.alerts import alert_search
-from vedette.search.alerts.host_risk import host_risk
+from vedette.search.alerts.host_risk import host_risk, risk_by_day
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.completeness.completeness import (
     QueueReport,
@@ -142,6 +142,7 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         )
         return {
             "risk": host_risk(engine, scope, row.id, now_us),
+            "risks": risk_by_day(engine, scope, row.id, now_us),
             "alerts": alert_search.search(engine, scope, wanted, here.settings, now_us),
             "health": status_of(row, now_us),
             "allowed": isolation_reach(

@@ -8,11 +8,12 @@ the weights.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Final
 
-from vedette.limits import RISK_ALERTS_MAX, RISK_HALF_LIFE_DAYS
+from vedette.limits import RISK_ALERTS_MAX, RISK_DAYS_SHOWN, RISK_HALF_LIFE_DAYS
 from vedette.model.findings.alert import CLOSED, THOUSAND
 from vedette.model.scope import Scope
 from vedette.query import Condition
@@ -20,6 +21,7 @@ from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alerts import search_alerts
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
+_EPOCH: Final = date(1970, 1, 1)
 _USUAL_CRITICALITY: Final = 3
 _SHOWN: Final = 10
 
@@ -46,8 +48,40 @@ def host_risk(engine: Engine, scope: Scope, sensor_id: int, now_us: int) -> Host
     found = search_alerts(engine, open_alerts, scope, newest, rows=RISK_ALERTS_MAX)
     weights = [(row["id"], row["title"], weight_of(row, now_us)) for row in found.rows]
     weights.sort(key=lambda one: (-one[2], one[0]))
-    score = 100 * (1 - math.exp(-sum(weight for _, _, weight in weights)))
-    return HostRisk(sensor_id, round(score, 1), found.total, weights[:_SHOWN])
+    score = _score(weight for _, _, weight in weights)
+    return HostRisk(sensor_id, score, found.total, weights[:_SHOWN])
+
+
+def risk_by_day(
+    engine: Engine, scope: Scope, sensor_id: int, now_us: int
+) -> list[tuple[date, float]]:
+    """What the risk of a host was at the end of each day (UTC), the oldest first; today it is that
+    of now. By the alerts that are kept, the newest `RISK_ALERTS_MAX`; a closed one counts until it
+    was closed, and one that was opened again as if it had never been closed."""
+    of_host = Condition("sensor_id = {risk_sensor:UInt32}", {"risk_sensor": sensor_id})
+    newest = [("created_time", True)]
+    found = search_alerts(engine, of_host, scope, newest, rows=RISK_ALERTS_MAX).rows
+    # Alerts that are made at once get times of their own, which may be ahead of the clock.
+    rows = [row | {"created_time": min(row["created_time"], now_us)} for row in found]
+    today = now_us // _DAY_US
+    return [
+        (_EPOCH + timedelta(day), _score(weights_at(rows, min((day + 1) * _DAY_US - 1, now_us))))
+        for day in range(today - RISK_DAYS_SHOWN + 1, today + 1)
+    ]
+
+
+def weights_at(rows: Sequence[dict[str, Any]], at_us: int) -> list[float]:
+    """What the alerts added that were open at a time."""
+    return [
+        weight_of(row, at_us)
+        for row in rows
+        if row["created_time"] <= at_us
+        and (row["status"] not in CLOSED or row["resolved_time"] > at_us)
+    ]
+
+
+def _score(weights: Iterable[float]) -> float:
+    return round(100 * (1 - math.exp(-sum(weights))), 1)
 
 
 def weight_of(row: dict[str, Any], now_us: int) -> float:

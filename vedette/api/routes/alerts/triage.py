@@ -20,7 +20,7 @@ from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
 from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
 from vedette.search.alerts.alert_search import alert
-from vedette.search.alerts.host_risk import host_risk
+from vedette.search.alerts.host_risk import host_risk, risk_by_day
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import alert_audit
@@ -103,12 +103,15 @@ def audit(here: Here) -> Response:
 
 @router.get("/api/v1/sensor/{sensor_id}/risk", summary="The risk of a host")
 async def risk(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
-    """From 0 to 100, of its open alerts; older ones count less."""
+    """From 0 to 100, of its open alerts; older ones count less. `by_day`: what it was at the
+    end of each of the last 30 days."""
 
     def work(engine: BoundedEngine) -> Response:
         number = _sensor_number(sensor_id)
         sensor_list.get(here.database, scope, number)
-        return json_answer(risk_body(host_risk(engine, scope, number, here.clock.now_us())))
+        now_us = here.clock.now_us()
+        found = host_risk(engine, scope, number, now_us)
+        return json_answer(risk_body(found, risk_by_day(engine, scope, number, now_us)))
 
     return await run_lookup(request, here, work)
 

@@ -138,6 +138,7 @@ ALERTS: Final[dict[str, Schema]] = {
             "contributions": listing(
                 record({**alike(("unique_id", "title"), TEXT), "weight": NUMBER})
             ),
+            "by_day": listing(record({"day": TEXT, "risk": NUMBER})),
         }
     ),
 }

@@ -1,5 +1,8 @@
 """The answers to alert searches, groups, previews of suppressions, and the risk of a host."""
 
+from collections.abc import Sequence
+from datetime import date
+
 from vedette.api.schemas.search.alert import alert_body
 from vedette.api.schemas.search.facets import facet_list
 from vedette.api.schemas.search.process import Body
@@ -56,8 +59,8 @@ def preview_body(found: SuppressionPreview) -> Body:
     }
 
 
-def risk_body(found: HostRisk) -> Body:
-    """The risk of a host."""
+def risk_body(found: HostRisk, by_day: Sequence[tuple[date, float]]) -> Body:
+    """The risk of a host, and what it was."""
     return {
         "sensor_id": found.sensor_id,
         "risk": found.score,
@@ -66,4 +69,5 @@ def risk_body(found: HostRisk) -> Body:
             {"unique_id": alert_id, "title": title, "weight": round(weight, 4)}
             for alert_id, title, weight in found.contributions
         ],
+        "by_day": [{"day": day.isoformat(), "risk": score} for day, score in by_day],
     }
