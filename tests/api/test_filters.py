@@ -1,5 +1,6 @@
 """Ingress filters over HTTP, and what they keep from being stored."""
 
+import json
 import time
 from typing import Any
 
@@ -59,8 +60,6 @@ def test_what_a_filter_means_is_acknowledged_counted_and_not_stored(
 
 
 def test_the_bulk_route_acknowledges_what_is_filtered(sender: httpx.Client, create: Any) -> None:
-    import json
-
     create(path_filters=["*"])
     lines = []
     for record in story("bulk-filtered.corp.example").records:
@@ -298,6 +297,36 @@ def test_a_dry_run_follows_descendants_and_counts_single_events(
     family, single = answer["filters"]
     assert family["processes_meant"] >= 3
     assert (single["processes_meant"], single["events_dropped"]) == (1, 1)
+
+
+def test_what_a_filter_dropped_is_counted_in_events_and_in_bytes_as_they_were_sent(
+    server: Server, analyst: httpx.Client, sender: httpx.Client, create: Any
+) -> None:
+    filter_id = create(path_filters=["*"], cmdline_filters=["counted-drops"])
+    tale = story("counted-drops.corp.example")
+    for record in tale.records:
+        data = record.get("winlog", {}).get("event_data", {})
+        if "CommandLine" in data:
+            data["CommandLine"] += " counted-drops"
+    sent = send(sender, tale)
+    assert sent["filtered"] > 0
+
+    def read(client: httpx.Client) -> dict[str, Any]:
+        return dict(client.get(f"{BASE}/{filter_id}").json())
+
+    assert wait_for(lambda: read(analyst)["events_dropped"] > 0, True)
+    found = read(analyst)
+    most = sum(len(json.dumps(one)) for one in tale.records)
+    assert 0 < found["bytes_dropped"] <= most
+    assert sum(found["events_dropped_by_hour"]) == found["events_dropped"]
+    assert sum(found["bytes_dropped_by_hour"]) == found["bytes_dropped"]
+    was = {"was": found}  # numbers that rise by themselves are no change of somebody else
+    assert analyst.put(f"{BASE}/{filter_id}", json={"priority": 3, **was}).is_success
+    token = hire(server, "drops-viewer", {open_group(server, "drops")[0]: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as viewer:
+        hidden = read(viewer)
+    assert (hidden["events_dropped"], hidden["bytes_dropped"]) == (0, 0)
+    assert hidden["events_dropped_by_hour"] == hidden["bytes_dropped_by_hour"] == [0] * 24
 
 
 def test_a_viewer_reads_the_filters_of_hosts_they_see_and_changes_none(

@@ -112,6 +112,26 @@ def test_a_filter_is_checked_on_its_page_before_it_can_be_saved(
     assert (found["description"], found["enabled"]) == ("nightly", False)
 
 
+def test_a_filter_is_tried_on_one_event_before_it_is_saved(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/filters")
+        page.keyboard.press("n")
+        page.wait_for_selector("#filter[open]")
+        page.fill("[name=path_filters]", "/opt/x*\n/usr/lib/gcc/*")
+        page.click("[data-sample] summary")
+        page.fill("[data-member=path]", "/usr/lib/gcc/cc1")
+        page.wait_for_selector("[data-sampled] :text('Dropped, with everything')")
+        assert "path_filters: /usr/lib/gcc/*" in page.inner_text("[data-sampled]")
+        page.fill("[name=cmdline_filters]", "-O2")  # the sample follows the filter
+        page.wait_for_selector("[data-sampled] :text('Kept.')")
+        assert "cmdline_filters: no entry fits" in page.inner_text("[data-sampled]")
+        page.fill("[name=cmdline_filters]", "(")
+        visit.expected.append("400")
+        page.wait_for_selector("[data-sampled] .bar.broken")
+
+
 def test_a_filter_is_given_an_end_on_its_page_and_in_the_list(
     visiting: Visiting, server: Server
 ) -> None:

@@ -23,6 +23,7 @@ NOT_AUDITED: Final = {
     "forwarded_hit": "how far a forwarder is",
     "forwarder_stream": "how far a forwarder is",
     "host_slot": "which server has which hosts, by their leases",
+    "ingress_filter_dropped": "what filters have counted",
     "ingress_filter_rate": "what filters have counted",
     "installer_chunk": "the bytes of an installer, which is audited",
     "kept_value": "small values of the server itself; changes of the clock's and of the "

@@ -43,6 +43,12 @@ BAN_REASON_CHARS_MAX = 10_000
 FILTER_RATE_MINUTES = 15
 """Minutes over which `hit_rate` of an ingress filter is counted."""
 
+INGRESS_SAMPLE_CHARS_MAX = 32_767
+"""Characters of each text that a filter is tried on: the longest path of Windows."""
+
+FILTER_DROPPED_HOURS = 24
+"""Hours over which what an ingress filter dropped is counted, the one that runs among them."""
+
 GROUP_CHECKIN_MIN_S = 5
 """Shortest interval of check-ins that a group can set: each costs the server some milliseconds."""
 

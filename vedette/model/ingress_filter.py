@@ -5,8 +5,11 @@ processes a filter selects: one entry of every list that has entries must match.
 say which of their events are dropped when `filter_all_events` is false.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct, field
 
 OS_MASK_ALL: Final = 7
 OS_BITS: Final = {"windows": 1, "osx": 2, "linux": 4}
@@ -91,3 +94,28 @@ class IngressFilter:
     @property
     def names_events(self) -> bool:
         return any(getattr(self, name) for name in EVENT_LISTS)
+
+
+class FilterCounts(Struct):
+    """What filters did since they were last asked. By filter id, without those that did nothing."""
+
+    judged: int = 0
+    """Processes that they were applied to; one counts once for each commit."""
+    hits: dict[str, int] = field(default_factory=dict)
+    """Processes that a filter means by itself."""
+    events: dict[str, int] = field(default_factory=dict)
+    """Events dropped; one that several filters drop counts for that of the highest priority."""
+    byte_counts: dict[str, int] = field(default_factory=dict)
+    """Bytes of their records as they were sent; of a record that is dropped in part, its share."""
+
+    def add(self, other: "FilterCounts") -> None:
+        """Adds what others did."""
+        self.judged += other.judged
+        _add(self.hits, other.hits)
+        _add(self.events, other.events)
+        _add(self.byte_counts, other.byte_counts)
+
+
+def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count

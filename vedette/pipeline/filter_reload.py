@@ -9,7 +9,7 @@ from threading import Lock
 from vedette.clock import Clock
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.db.database import Database
-from vedette.state.policy import filters
+from vedette.state.policy import filter_counts, filters
 
 
 class FilterReloader:
@@ -31,7 +31,7 @@ class FilterReloader:
                 self._version = version
 
     def flush(self) -> None:
-        """Writes the hit counts of filters. Call it every few seconds, and at shutdown."""
-        judged, hits = self._processor.filter_counts()
-        if judged:
-            filters.count_hits(self._database, judged, hits, self._clock.now_us())
+        """Writes what filters did. Call it every few seconds, and at shutdown."""
+        counts = self._processor.filter_counts()
+        if counts.judged or counts.events:
+            filter_counts.add(self._database, counts, self._clock.now_us())

@@ -219,8 +219,10 @@ def test_the_end_of_one_costs_no_record_of_either(apart: WritePath, number: int)
 def test_others_have_the_filters_and_knows_what_is_out_of_reach(apart: WritePath) -> None:
     apart.processor.use_filters([IngressFilter("all", path_filters=("*",))])
     assert set(apart.outcomes(sysmon())) == {Outcome.FILTERED}
-    looked_at, hits = apart.processor.filter_counts()
-    assert (looked_at, hits) == (1, {"all": 1})
+    counts = apart.processor.filter_counts()
+    assert (counts.judged, counts.hits) == (1, {"all": 1})
+    assert counts.events["all"] > 0
+    assert counts.byte_counts == {"all": sum(len(json.dumps(one)) for one in sysmon())}
     kill_preparers()
     with pytest.raises(UnavailableError):
         apart.post(plain())

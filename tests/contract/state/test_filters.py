@@ -3,9 +3,9 @@
 import pytest
 
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.ingress_filter import IngressFilter
+from vedette.model.ingress_filter import FilterCounts, IngressFilter
 from vedette.state.db.database import Database
-from vedette.state.policy import filters
+from vedette.state.policy import filter_counts, filters
 
 NOW_US = 1_700_000_000_000_000
 MINUTE_US = 60 * 1_000_000
@@ -52,12 +52,39 @@ def test_the_highest_priority_comes_first(database: Database) -> None:
 
 
 def test_rates_add_up_over_servers_and_a_quarter_of_an_hour(database: Database) -> None:
-    filters.count_hits(database, 100, {"a": 10}, NOW_US)
-    filters.count_hits(database, 100, {"a": 30, "b": 1}, NOW_US + MINUTE_US)
-    assert filters.hit_rates(database, NOW_US + MINUTE_US) == {"a": 0.2, "b": 0.005}
-    filters.count_hits(database, 100, {}, NOW_US + 15 * MINUTE_US)
-    assert filters.hit_rates(database, NOW_US + 15 * MINUTE_US) == {"a": 0.15, "b": 0.005}
-    assert filters.hit_rates(database, NOW_US + 60 * MINUTE_US) == {}
+    for counts, minute in (
+        (FilterCounts(100, {"a": 10}), 0),
+        (FilterCounts(100, {"a": 30, "b": 1}), 1),
+        (FilterCounts(100), 15),
+    ):
+        filter_counts.add(database, counts, NOW_US + minute * MINUTE_US)
+        if minute == 1:
+            found = filter_counts.hit_rates(database, NOW_US + MINUTE_US)
+            assert found == {"a": 0.2, "b": 0.005}
+    found = filter_counts.hit_rates(database, NOW_US + 15 * MINUTE_US)
+    assert found == {"a": 0.15, "b": 0.005}
+    assert filter_counts.hit_rates(database, NOW_US + 60 * MINUTE_US) == {}
+
+
+def test_what_was_dropped_adds_up_by_the_hour_for_a_day(database: Database) -> None:
+    hour_us = 60 * MINUTE_US
+    filters.add(database, [IngressFilter("a"), IngressFilter("b")], 7, NOW_US)
+    for counts, hour in (
+        (FilterCounts(0, {}, {"a": 2}, {"a": 100}), 0),  # two servers in one hour
+        (FilterCounts(9, {}, {"a": 3, "b": 1}, {"a": 50}), 0),
+        (FilterCounts(9, {}, {"a": 5}, {"a": 7}), 2),
+    ):
+        filter_counts.add(database, counts, NOW_US + hour * hour_us)
+    found = filter_counts.activity(database, NOW_US + 2 * hour_us)
+    dropped = found["a"].dropped
+    assert (dropped.events, dropped.byte_count) == (10, 157)
+    assert (dropped.events_by_hour[-3:], dropped.bytes_by_hour[-3:]) == ((5, 0, 5), (150, 0, 7))
+    assert len(dropped.events_by_hour) == len(filter_counts.hours_until(NOW_US)) == 24
+    assert (found["b"].dropped.events, found["b"].dropped.byte_count) == (1, 0)
+    late = filter_counts.dropped_by(database, NOW_US + 24 * hour_us)
+    assert (late["a"].events, "b" in late) == (5, False)
+    filters.remove(database, ["a"])
+    assert filter_counts.activity(database, NOW_US + 2 * hour_us).keys() == {"b"}
 
 
 def test_a_filter_whose_time_has_come_is_switched_off_and_has_no_end_left(

@@ -66,6 +66,7 @@ _FILTERS: Final = tuple(
     for path, methods in (
         (base, ("GET", "POST", "PUT")),
         (f"{base}/legacy", ("GET", "POST", "PUT", "DELETE")),
+        (f"{base}/check", ("POST",)),
         (f"{base}/{{filter_id}}", ("GET", "PUT", "DELETE")),
     )
     for method in methods

@@ -11,19 +11,31 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
+from msgspec import ValidationError, convert
+
 from vedette import limits
 from vedette.api.schemas.members import as_text, flag
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.errors import BadRequestError
-from vedette.ingest.filter import PatternError, check_patterns
+from vedette.ingest.filter import EventTrial, PatternError, SampleEvent, check_patterns
 from vedette.limits import INGRESS_DESCENDANT_LEVELS_MAX, INGRESS_IDS_MAX
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
+from vedette.state.policy.filter_counts import NOTHING_DONE, FilterActivity
 
 ID_MAX: Final = (1 << 31) - 1
 
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _RESERVED: Final = "legacy"
 _MD5: Final = re.compile(r"[0-9a-f]{32}")
+
+MEASURED: Final = (
+    "hit_rate",
+    "events_dropped",
+    "bytes_dropped",
+    "events_dropped_by_hour",
+    "bytes_dropped_by_hour",
+)
+"""Members that change by themselves."""
 
 _READ_ONLY: Final = frozenset(
     (
@@ -32,8 +44,8 @@ _READ_ONLY: Final = frozenset(
         "modify_timestamp",
         "create_user_id",
         "modify_user_id",
-        "hit_rate",
         "was",
+        *MEASURED,
     )
 )
 
@@ -45,8 +57,8 @@ _NAMES: Final = {
 """Members of the API whose attribute of `IngressFilter` has another name."""
 
 
-def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
-    """A filter."""
+def filter_body(one: IngressFilter, did: FilterActivity = NOTHING_DONE) -> dict[str, Any]:
+    """A filter with what it did of late."""
     return {
         "id": one.id,
         "name": one.name,
@@ -58,7 +70,7 @@ def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
         "filter_on_sensor": one.filter_on_sensor,
         "filter_on_server": one.filter_on_server,
         "track_metrics": one.track_metrics,
-        "hit_rate": hit_rate,
+        "hit_rate": did.rate,
         "os_mask": one.os_mask,
         "global": one.is_global,
         "group_ids": list(one.group_ids),
@@ -70,6 +82,10 @@ def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
         "filter_all_events": one.filter_all_events,
         **{name: list(getattr(one, name)) for name in EVENT_LISTS},
         "expires": known_instant(one.expires_us),
+        "events_dropped": did.dropped.events,
+        "bytes_dropped": did.dropped.byte_count,
+        "events_dropped_by_hour": list(did.dropped.events_by_hour),
+        "bytes_dropped_by_hour": list(did.dropped.bytes_by_hour),
         "create_timestamp": instant(one.create_us),
         "modify_timestamp": instant(one.modify_us),
         "create_user_id": one.create_user_id,
@@ -77,9 +93,9 @@ def filter_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
     }
 
 
-def legacy_body(one: IngressFilter, hit_rate: float) -> dict[str, Any]:
+def legacy_body(one: IngressFilter, did: FilterActivity = NOTHING_DONE) -> dict[str, Any]:
     """A filter with the list of command lines under its older name, too."""
-    body = filter_body(one, hit_rate)
+    body = filter_body(one, did)
     return body | {"command_line_filters": body["cmdline_filters"]}
 
 
@@ -93,6 +109,29 @@ def new_filter(body: Any, now_us: int) -> IngressFilter:
         raise BadRequestError("id: 1 to 64 letters, digits and dashes, and not 'legacy'")
     check_expiry(members, 0, now_us)
     return checked(replace(IngressFilter(chosen), **members))
+
+
+def sample_event(value: Any) -> SampleEvent:
+    """What a filter is tried on. Raises BadRequestError."""
+    try:
+        found = convert(value, SampleEvent)
+    except ValidationError as error:
+        raise BadRequestError(f"sample: {error}") from None
+    for name in found.__struct_fields__:
+        if len(getattr(found, name)) > limits.INGRESS_SAMPLE_CHARS_MAX:
+            most = limits.INGRESS_SAMPLE_CHARS_MAX
+            raise BadRequestError(f"sample.{name}: at most {most} characters")
+    return found
+
+
+def event_trial_body(filter_id: str, trial: EventTrial) -> dict[str, Any]:
+    return {
+        "id": filter_id,
+        "means_process": trial.means_process,
+        "means_parent": trial.means_parent,
+        "dropped": trial.dropped,
+        "lists": [{"name": one.name, "entry": one.entry} for one in trial.lists],
+    }
 
 
 def changed_members(body: Any) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from vedette.errors import NotFoundError
 from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
-from vedette.state.policy import filters, groups
+from vedette.state.policy import filter_counts, filters, groups
+from vedette.state.policy.filter_counts import NOTHING_DONE, hours_until
 from vedette.state.sensors import sensor_list
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -33,8 +34,8 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
     def work() -> dict[str, Any]:
         _, found = filters.load(here.database)
         shown = [one for one in found if _is_visible(one, caller, scope)]
-        rates = filters.hit_rates(here.database, here.clock.now_us())
-        return {"filters": shown, "rates": rates}
+        did = filter_counts.activity(here.database, here.clock.now_us())
+        return {"filters": shown, "did": did, "nothing": NOTHING_DONE}
 
     begun = IngressFilter(
         "",
@@ -54,12 +55,14 @@ async def one(filter_id: str, request: Request, here: Here, scope: Within) -> Re
         found = filters.get(here.database, filter_id)
         if not _is_visible(found, caller, scope):
             raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+        now_us = here.clock.now_us()
         names = {one.id: one.name for one in groups.all_groups(here.database)}
         return {
             "filter": found,
             "kept": _kept(found),
-            "was": filter_body(found, 0.0),
-            "rate": filters.hit_rates(here.database, here.clock.now_us()).get(found.id, 0.0),
+            "was": filter_body(found),
+            "did": filter_counts.activity(here.database, now_us).get(found.id, NOTHING_DONE),
+            "hours": list(hours_until(now_us)),
             "groups": [names.get(one, str(one)) for one in found.group_ids if _sees(caller, one)],
             "sensors": sensor_list.some(here.database, scope, found.sensor_ids),
         }

@@ -42,10 +42,31 @@ function show({ filters: [trial], blinded }) {
   ready();
 }
 
+// What the filter in the form does with the event that is typed in beside it.
+async function trySample() {
+  const box = form.querySelector("[data-sample]");
+  const fields = [...box.querySelectorAll("[data-member]")].filter((one) => one.value);
+  const result = box.querySelector("[data-sampled]");
+  if (!box.open || !fields.length) return result.replaceChildren();
+  const [body] = [bodyOf(form)].flat();
+  try {
+    const { samples: [found] } = await call("POST", "/api/v1/ingress_approvedlist/check", { filters: [body], sample: Object.fromEntries(fields.map((one) => [one.dataset.member, one.value])) });
+    result.replaceChildren(
+      make("p", { class: found.dropped ? "warn-text" : "good-text" }, found.dropped === "process" ? _("Dropped, with everything of the process.") : found.dropped ? _("The event is dropped, the process stays.") : _("Kept.")),
+      make("ul", { class: "plain" }, ...found.lists.map((one) => make("li", {}, make("span", { translate: "no" }, one.name), ": ", one.entry === null ? _("no entry fits") : make("span", { class: "mono" }, untrusted(one.entry)))), found.means_parent ? make("li", {}, _("It means the parent, and with it this process.")) : ""));
+  } catch (error) {
+    result.replaceChildren(make("p", { class: "bar broken" }, untrusted(error.message)));
+  }
+}
+
 const ready = () => (save.disabled = [...place.querySelectorAll("input")].some((one) => !one.checked));
 
 if (form) {
+  let trying = 0;
   form.addEventListener("input", (event) => {
+    clearTimeout(trying);
+    trying = setTimeout(trySample, 300);
+    if (event.target.closest("[data-sample]")) return;
     if (!event.target.matches("textarea, select, [data-type=flag]")) {
       if (event.target.closest("[data-check]") === null && place.querySelector("dl")) ready();
       return;

@@ -7,16 +7,20 @@ processes of a batch that they match, `apply_filters` removes what those process
 from vedette.ingest.filter.apply import apply_filters
 from vedette.ingest.filter.compile import NO_FILTERS, CompiledFilters, compile_filters
 from vedette.ingest.filter.evaluate import Evaluation, FilterEvaluator, Subject
+from vedette.ingest.filter.event_trial import EventTrial, SampleEvent, try_event
 from vedette.ingest.filter.pattern import PatternError, check_patterns
 
 __all__ = [
     "NO_FILTERS",
     "CompiledFilters",
     "Evaluation",
+    "EventTrial",
     "FilterEvaluator",
     "PatternError",
+    "SampleEvent",
     "Subject",
     "apply_filters",
     "check_patterns",
     "compile_filters",
+    "try_event",
 ]

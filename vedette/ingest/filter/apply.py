@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from vedette.ingest.file_types import EXECUTABLE
-from vedette.ingest.filter.compile import CompiledFilters
-from vedette.ingest.filter.evaluate import DROP_ALL
+from vedette.ingest.filter.compile import CompiledFilters, highest
+from vedette.ingest.filter.evaluate import dropped_whole
 from vedette.model.address import address_text
 from vedette.model.event import (
     BinarySeen,
     Crossproc,
-    Facts,
     Filemod,
     Kept,
     Modload,
@@ -31,34 +30,47 @@ _BINARY_ENDINGS: Final = (
 
 
 def apply_filters(
-    outcomes: Sequence[Outcome], verdicts: Mapping[str, int], filters: CompiledFilters
+    outcomes: Sequence[Outcome],
+    verdicts: Mapping[str, int],
+    filters: CompiledFilters,
+    dropped: list[tuple[Outcome, int]] | None = None,
 ) -> list[Outcome]:
-    """The outcomes to store, in order."""
+    """The outcomes to store, in order. The others are added to `dropped`, each with the number of
+    the filter that drops it: of several the one with the highest priority."""
     kept: list[Outcome] = []
     for outcome in outcomes:
         kind = type(outcome)
         if kind is not BinarySeen and kind is not Kept:
             # Compared by identity, once for every event; mypy narrows no union by a kept type.
             bits = verdicts.get(outcome.process_id)  # type: ignore[union-attr]
-            if bits is not None and (
-                bits == DROP_ALL or (kind is not Facts and _is_dropped(outcome, bits, filters))
-            ):
-                continue
+            if bits is not None:
+                number = dropped_whole(bits) if bits < 0 else _dropped_by(outcome, bits, filters)
+                if number >= 0:
+                    if dropped is not None:
+                        dropped.append((outcome, number))
+                    continue
         kept.append(outcome)
     return kept
 
 
-def _is_dropped(outcome: Any, bits: int, filters: CompiledFilters) -> bool:
+def _dropped_by(outcome: Any, bits: int, filters: CompiledFilters) -> int:
+    """The number of the filter that drops a single event; -1 for none."""
     texts_of = _TEXTS.get(type(outcome))
     if texts_of is None:
-        return False
+        return -1
     matched = 0
     for name, texts in texts_of(outcome):
         patterns = filters.events.get(name)
         if patterns is not None:
             for text in filter(None, texts):
                 matched |= patterns.bits(text) & bits
-    return bool(filters.not_exempted(matched, filters.exempts_events) & filters.thins)
+    return highest(filters.not_exempted(matched, filters.exempts_events) & filters.thins)
+
+
+def event_texts(event: Any) -> "_Texts":
+    """The lists of a filter that an event is held against, each with the texts; () for none."""
+    texts_of = _TEXTS.get(type(event))
+    return texts_of(event) if texts_of else ()
 
 
 _Texts = Sequence[tuple[str, Sequence[str]]]

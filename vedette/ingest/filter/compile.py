@@ -152,6 +152,12 @@ def compile_filters(filters: Iterable[IngressFilter]) -> CompiledFilters:
     return CompiledFilters(sorted(wanted, key=lambda one: (-one.priority, one.id)))
 
 
+def highest(mask: int) -> int:
+    """The number in `CompiledFilters.filters` of the filter with the highest priority of a mask; -1
+    for none."""
+    return (mask & -mask).bit_length() - 1
+
+
 def _is_enforced(one: IngressFilter) -> bool:
     return one.enabled and one.filter_on_server
 

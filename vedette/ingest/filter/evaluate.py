@@ -9,15 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from vedette.ingest.context.two_generation_cache import GenerationCache
-from vedette.ingest.filter.compile import CompiledFilters
+from vedette.ingest.filter.compile import CompiledFilters, highest
 from vedette.limits import FILTER_PROCESSES_REMEMBERED
 from vedette.model.metadata_rank import merge_ranked
 
 Facts = Mapping[str, Any]
 """Metadata columns of a process (`model/columns.py`); {} if unknown."""
 
-DROP_ALL = -1
-"""Value in `Evaluation.verdicts` of a process whose events are all dropped."""
+
+def dropped_whole(number: int) -> int:
+    """Value in `Evaluation.verdicts` of a process whose events are all dropped, by a filter's
+    number: the one of the highest priority that does. Negative, as no mask is; its own inverse."""
+    return ~number
 
 
 class Subject(NamedTuple):
@@ -34,8 +37,8 @@ class Evaluation(NamedTuple):
     """Result for one batch."""
 
     verdicts: dict[str, int]
-    """By process id, only for processes that lose events: DROP_ALL, or the mask of filters whose
-    event lists apply."""
+    """By process id, only for processes that lose events: `dropped_whole`, or the mask of filters
+    whose event lists apply."""
     evaluated: int
     """Number of processes evaluated."""
     hits: dict[str, int]
@@ -89,8 +92,8 @@ class FilterEvaluator:
             own &= here
             bits = own | (inherited & here)
             bits = filters.not_exempted(bits, filters.exempts_processes)
-            if bits & filters.drops:
-                verdicts[process_id] = DROP_ALL
+            if dropping := bits & filters.drops:
+                verdicts[process_id] = dropped_whole(highest(dropping))
             elif bits & filters.thins:
                 verdicts[process_id] = bits & (filters.thins | filters.exempts_events)
             own &= filters.measured

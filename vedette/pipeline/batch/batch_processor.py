@@ -409,7 +409,7 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
         if isinstance(result, list):
             kept = result
             if verdicts is not None:
-                kept = verdicts.kept(result)
+                kept = verdicts.kept(result, batch.byte_counts[position])
                 # What filters drop is asked of no rule.
                 batch.results[n] = kept if kept or not result else FILTERED
             if parts:

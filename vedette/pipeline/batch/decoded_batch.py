@@ -39,6 +39,7 @@ class DecodedBatch:
 
     __slots__ = (
         "any_group",
+        "byte_counts",
         "comms_ip",
         "group_id",
         "hosts",
@@ -72,6 +73,8 @@ class DecodedBatch:
         self.records: list[Record] = []
         self.positions: list[int] = []
         """Which text of the submission each record is from."""
+        self.byte_counts: list[int] = []
+        """Bytes of each record of a text, by the position of the text."""
         self.hosts: list[Host] = []
         self.keys: list[int] = []
         """Record keys; 0 for records without a number."""
@@ -131,6 +134,7 @@ def decode_submission(
     progress = progress or NoProgress()
     progress.submission(number)
     report = progress.position
+    batch.byte_counts = list(map(len, submission.records))
     records, positions = batch.records, batch.positions
     for position, raw in enumerate(submission.records):
         report(position)
@@ -144,6 +148,8 @@ def decode_submission(
             continue
         if not found:
             batch.receipt.outcomes[position] = NOT_KEPT
+        elif len(found) > 1:
+            batch.byte_counts[position] //= len(found)
         records += found
         positions += [position] * len(found)
     return batch

@@ -4,7 +4,7 @@
 apply from the next commit on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from vedette.ingest.filter import CompiledFilters, FilterEvaluator, Subject, app
 from vedette.limits import FILTER_ANCESTORS_LOADED_MAX
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
+from vedette.model.ingress_filter import FilterCounts
 from vedette.model.metadata_rank import merge_ranked, ranked
 
 
@@ -28,48 +29,67 @@ class ProcessFacts(Protocol):
 class FilterVerdicts:
     """Which processes' events the filters drop from one commit."""
 
-    __slots__ = ("_filters", "_memory", "_verdicts")
+    __slots__ = ("_filters", "_memory", "_note", "_verdicts")
 
     def __init__(
-        self, verdicts: dict[str, int], filters: CompiledFilters, memory: ProcessFacts
+        self,
+        verdicts: dict[str, int],
+        filters: CompiledFilters,
+        memory: ProcessFacts,
+        note: Callable[[FilterCounts], None],
     ) -> None:
         self._verdicts = verdicts
         self._filters = filters
         self._memory = memory
+        self._note = note
 
-    def kept(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """The outcomes that are stored. Facts of dropped processes are kept in memory, so that
-        their later events are filtered too, and have metadata once the filter is removed."""
-        kept = apply_filters(outcomes, self._verdicts, self._filters)
-        if len(kept) < len(outcomes):
-            for outcome in outcomes:
-                if type(outcome) is Facts and outcome.process_id in self._verdicts:
+    def kept(self, outcomes: list[Outcome], byte_count: int) -> list[Outcome]:
+        """The outcomes that are stored of a record with `byte_count` bytes. Facts of dropped
+        processes are kept in memory, so that their later events are filtered too, and have
+        metadata once the filter is removed."""
+        dropped: list[tuple[Outcome, int]] = []
+        kept = apply_filters(outcomes, self._verdicts, self._filters, dropped)
+        if dropped:
+            for outcome, _ in dropped:
+                if type(outcome) is Facts:
                     claims = ranked(outcome.values, outcome.rank, outcome.time_us)
                     self._memory.cache_claims(outcome.process_id, claims)
+            self._note(self._counted(dropped, byte_count / len(outcomes)))
         return kept
+
+    def _counted(self, dropped: list[tuple[Outcome, int]], share: float) -> FilterCounts:
+        """Facts of a process are no event, and have their share of the record."""
+        counts = FilterCounts()
+        for number in {number for _, number in dropped}:
+            mine = [outcome for outcome, by in dropped if by == number]
+            name = self._filters.filters[number].id
+            counts.events[name] = sum(type(outcome) is not Facts for outcome in mine)
+            counts.byte_counts[name] = round(share * len(mine))
+        return counts
 
 
 class IngestFilters:
-    """The current filters, and their hit counts since the last `take_counts`."""
+    """The current filters, and what they did since the last `take_counts`."""
 
     def __init__(self, memory: ProcessFacts) -> None:
         self._memory = memory
         self._judge: FilterEvaluator | None = None
-        self._judged = 0
-        self._hits: dict[str, int] = {}
+        self._counts = FilterCounts()
         self._lock = Lock()
 
     def use(self, filters: CompiledFilters) -> None:
         """Sets the filters from the next commit on."""
         self._judge = FilterEvaluator(filters, self._memory.facts) if filters else None
 
-    def take_counts(self) -> tuple[int, dict[str, int]]:
-        """Processes judged since the last call, and matches by filter id. A process counts once
-        per commit."""
+    def take_counts(self) -> FilterCounts:
+        """What they did since the last call."""
         with self._lock:
-            counts = self._judged, self._hits
-            self._judged, self._hits = 0, {}
+            counts, self._counts = self._counts, FilterCounts()
         return counts
+
+    def _note(self, counts: FilterCounts) -> None:
+        with self._lock:
+            self._counts.add(counts)
 
     def judge(self, records: Iterable[tuple[SensorRef, list[Outcome]]]) -> FilterVerdicts | None:
         """The verdicts for a commit, given the sensor and the outcomes of each of its records;
@@ -80,13 +100,10 @@ class IngestFilters:
         subjects, facts = _collect(records)
         self._load(judge, subjects, facts)
         result = judge.evaluate(subjects, facts)
-        with self._lock:
-            self._judged += result.evaluated
-            for name, count in result.hits.items():
-                self._hits[name] = self._hits.get(name, 0) + count
+        self._note(FilterCounts(result.evaluated, result.hits))
         if not result.verdicts:
             return None
-        return FilterVerdicts(result.verdicts, judge.filters, self._memory)
+        return FilterVerdicts(result.verdicts, judge.filters, self._memory, self._note)
 
     def _load(
         self, judge: FilterEvaluator, subjects: dict[str, Subject], new: dict[str, dict[str, Any]]

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from vedette.detect.judged_rule import decoded_rules
 from vedette.ingest.filter import compile_filters
-from vedette.model.ingress_filter import IngressFilter
+from vedette.model.ingress_filter import FilterCounts, IngressFilter
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.decoded_batch import decode_submission
@@ -85,8 +85,8 @@ class CommitProcessor(Protocol):
     def use_privacy(self, privacy: Privacy) -> None:
         """Sets what sensor groups hide of commits that begin later."""
 
-    def filter_counts(self) -> tuple[int, dict[str, int]]:
-        """Processes that filters were applied to since the last call, and matches by filter."""
+    def filter_counts(self) -> FilterCounts:
+        """What ingress filters did since the last call."""
 
 
 class LocalProcessor:
@@ -143,5 +143,5 @@ class LocalProcessor:
     def use_privacy(self, privacy: Privacy) -> None:
         self.batch_processor.use_privacy(privacy)
 
-    def filter_counts(self) -> tuple[int, dict[str, int]]:
+    def filter_counts(self) -> FilterCounts:
         return self.batch_processor.filters.take_counts()

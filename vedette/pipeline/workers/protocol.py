@@ -17,7 +17,7 @@ from msgspec import Struct
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.model.findings.detection import RuleCost
 from vedette.model.host import HostProcess, SensorRef
-from vedette.model.ingress_filter import IngressFilter
+from vedette.model.ingress_filter import FilterCounts, IngressFilter
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
 from vedette.pipeline.submission import Receipt, Submission
@@ -205,10 +205,8 @@ class Processed(Struct, tag=True):
     seen: list[tuple[int, str, str, str, str]]
     """Sensors of the commit, each with its host's address, and the host type and the SID where they
     changed, else ""."""
-    judged: int
-    """Processes that the ingress filters were applied to."""
-    hits: dict[str, int]
-    """By filter id, how many of them it matched."""
+    filtered: FilterCounts
+    """What the ingress filters did."""
     costs: list[RuleCost] = []
     """What rules cost and found."""
 

@@ -253,15 +253,13 @@ class WorkerProcess:
             return Failed(f"processing a commit failed: {type(error).__name__}")
         small_tables = [(name, packed(rows)) for name, rows in made.tables.aside]
         segments = list(map(packed, made.tables.segments))
-        judged, hits = processor.filters.take_counts()
         return Processed(
             small_tables,
             segments,
             made.receipts,
             take_refusals(made.receipts),
             self._lookups.seen,
-            judged,
-            hits,
+            processor.filters.take_counts(),
             processor.rules.take_costs(),
         )
 

@@ -26,7 +26,7 @@ from vedette.errors import UnavailableError
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.limits import WORKER_SILENT_S, WORKER_STALL_S
 from vedette.model.ids import slot_of
-from vedette.model.ingress_filter import IngressFilter
+from vedette.model.ingress_filter import FilterCounts, IngressFilter
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Submission
@@ -112,8 +112,7 @@ class WorkerPool:
         self._privacy = Privacy()
         self._privacy_version = 0
         self.rules = RuleDelivery()
-        self._judged = 0
-        self._hits: dict[str, int] = {}
+        self._filtered = FilterCounts()
 
     @property
     def is_responding(self) -> bool:
@@ -200,10 +199,9 @@ class WorkerPool:
             self._privacy = privacy
             self._privacy_version += 1
 
-    def filter_counts(self) -> tuple[int, dict[str, int]]:
+    def filter_counts(self) -> FilterCounts:
         with self._filter_lock:
-            counts = self._judged, self._hits
-            self._judged, self._hits = 0, {}
+            counts, self._filtered = self._filtered, FilterCounts()
         return counts
 
     def close(self) -> None:
@@ -345,9 +343,7 @@ class WorkerPool:
             )
         self.rules.add_costs(result.costs)
         with self._filter_lock:
-            self._judged += result.judged
-            for name, count in result.hits.items():
-                self._hits[name] = self._hits.get(name, 0) + count
+            self._filtered.add(result.filtered)
 
     def _send_all(self, message: msgspec.Struct) -> None:
         for worker in self._workers:

@@ -283,6 +283,15 @@ FILTER_RATE = Table(
     _number("processes"),
 )
 
+FILTER_DROPPED = Table(
+    "ingress_filter_dropped",
+    METADATA,
+    Column("filter_id", Text, primary_key=True),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),  # since 1970
+    _number("events"),
+    _number("byte_count"),
+)
+
 BAN = Table(
     "ban",
     METADATA,

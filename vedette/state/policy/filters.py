@@ -1,4 +1,4 @@
-"""Stored ingress filters, and the share of processes that each one matches.
+"""Stored ingress filters.
 
 `version` rises with every change, of options of sensor groups too that stand for filters
 (`model/group_filters.py`): servers recompile the filters and sensors fetch theirs when it differs
@@ -14,16 +14,15 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import FILTER_RATE_MINUTES
 from vedette.model.group_filters import group_filters
 from vedette.model.ingress_filter import IngressFilter
 from vedette.state.db import list_versions
-from vedette.state.db.database import Database, insert_new
-from vedette.state.db.schema import FILTER_RATE, GROUP, INGRESS_FILTER
+from vedette.state.db.database import Database
+from vedette.state.db.schema import GROUP, INGRESS_FILTER
+from vedette.state.policy import filter_counts
 from vedette.state.policy.group_options import options_of
 
 _VERSION = "ingress_filter_version"
-_MINUTE_US = 60 * 1_000_000
 _COLUMNS = ("id", "priority", "create_us", "modify_us", "create_user_id", "modify_user_id")
 _ENDS = '"expires_us":'
 _BODY = tuple(one.name for one in fields(IngressFilter) if one.name not in _COLUMNS)
@@ -118,7 +117,7 @@ def remove(database: Database, filter_ids: Sequence[str]) -> None:
             condition = INGRESS_FILTER.c.id == filter_id
             if not connection.execute(delete(INGRESS_FILTER).where(condition)).rowcount:
                 raise _unknown(filter_id)
-            connection.execute(delete(FILTER_RATE).where(FILTER_RATE.c.filter_id == filter_id))
+            filter_counts.forget(connection, filter_id)
 
 
 def end_expired(database: Database, now_us: int) -> int:
@@ -141,38 +140,6 @@ def _expired(connection: Connection, now_us: int) -> list[IngressFilter]:
     query = _QUERY.where(INGRESS_FILTER.c.body.contains(_ENDS))
     found = [_filter(row) for row in connection.execute(query).mappings()]
     return [one for one in found if 0 < one.expires_us <= now_us]
-
-
-def count_hits(database: Database, looked_at: int, hits: Mapping[str, int], now_us: int) -> None:
-    """Add a server's counts since the last call, and evict those that are too old to count."""
-    minute = now_us // _MINUTE_US
-    counted = {"": looked_at, **hits} if looked_at else {}
-    with database.writing() as connection:
-        old = FILTER_RATE.c.minute <= minute - FILTER_RATE_MINUTES
-        connection.execute(delete(FILTER_RATE).where(old))
-        for filter_id, count in sorted(counted.items()):
-            key = {"filter_id": filter_id, "minute": minute}
-            connection.execute(insert_new(connection, FILTER_RATE), {**key, "processes": 0})
-            connection.execute(
-                update(FILTER_RATE)
-                .where(FILTER_RATE.c.filter_id == filter_id, FILTER_RATE.c.minute == minute)
-                .values(processes=FILTER_RATE.c.processes + count)
-            )
-
-
-def hit_rates(database: Database, now_us: int) -> dict[str, float]:
-    """The share of processes of the last quarter of an hour that each filter matched, by id;
-    without those that matched none."""
-    since = now_us // _MINUTE_US - FILTER_RATE_MINUTES
-    query = (
-        select(FILTER_RATE.c.filter_id, func.sum(FILTER_RATE.c.processes))
-        .where(FILTER_RATE.c.minute > since)
-        .group_by(FILTER_RATE.c.filter_id)
-    )
-    with database.reading() as connection:
-        counts = {filter_id: int(count) for filter_id, count in connection.execute(query)}
-    looked_at = counts.pop("", 0)
-    return {name: count / looked_at for name, count in counts.items()} if looked_at else {}
 
 
 _QUERY = select(INGRESS_FILTER).order_by(INGRESS_FILTER.c.priority.desc(), INGRESS_FILTER.c.id)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from vedette.ingest.filter import FilterEvaluator, Subject, apply_filters, compile_filters
-from vedette.ingest.filter.evaluate import DROP_ALL
+from vedette.ingest.filter.evaluate import dropped_whole
 from vedette.model.address import pack_address
 from vedette.model.event import (
     BinarySeen,
@@ -101,13 +101,13 @@ def test_descendants_are_matched_down_to_the_level(level: int, matched: str) -> 
 def test_a_parent_of_an_earlier_commit_counts() -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=-1)
     claims = {"d": TREE["d"]}
-    assert verdicts(wanted, claims=claims, known=TREE) == {"d": DROP_ALL}
+    assert verdicts(wanted, claims=claims, known=TREE) == {"d": dropped_whole(0)}
 
 
 def test_a_parent_that_only_its_child_knows_counts() -> None:
     wanted = IngressFilter("x", path_filters=("/a",), descendant_filtering_level=1)
     claims = {"b": facts("/b", "a", parent_path="/a")}
-    assert verdicts(wanted, claims=claims) == {"b": DROP_ALL}
+    assert verdicts(wanted, claims=claims) == {"b": dropped_whole(0)}
 
 
 def test_a_chain_that_bites_its_tail_ends() -> None:
@@ -132,9 +132,9 @@ def test_what_becomes_known_of_a_process_later_counts_from_then_on() -> None:
     judge = FilterEvaluator(filters, lambda name: known.get(name, {}))
     assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {}
     claims = {"p": {"cmdline": "make noise"}}
-    assert judge.evaluate({"p": WINDOWS}, claims).verdicts == {"p": DROP_ALL}
+    assert judge.evaluate({"p": WINDOWS}, claims).verdicts == {"p": dropped_whole(0)}
     known["p"] |= claims["p"]
-    assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {"p": DROP_ALL}
+    assert judge.evaluate({"p": WINDOWS}, {}).verdicts == {"p": dropped_whole(0)}
 
 
 def binary() -> BinarySeen:
@@ -150,7 +150,7 @@ def test_all_that_is_the_process_own_goes_and_nothing_else() -> None:
         Crossproc("other", 1, 1, "p"),
     ]
     own: list[Outcome] = [Facts("p", 1, {}), Filemod("p", 1, 1, "/x"), Childproc("p", 1, 1, 0, "q")]
-    assert apply_filters([*own, *others], {"p": DROP_ALL}, filters) == others
+    assert apply_filters([*own, *others], {"p": dropped_whole(0)}, filters) == others
 
 
 def netconn(address: str, domain: str = "") -> Netconn:
@@ -242,9 +242,10 @@ def test_a_pass_through_exempts_descendants_and_not_from_a_filter_above_it() -> 
     )
     claims = {"a": facts("/a"), "b": facts("/b", "a"), "c": facts("/c", "b")}
     everything = IngressFilter("b", path_filters=("*",))
-    assert verdicts(passing, everything, claims=claims) == {"c": DROP_ALL}
+    assert verdicts(passing, everything, claims=claims) == {"c": dropped_whole(1)}
     above = IngressFilter("c", path_filters=("/b",), priority=2)
-    assert verdicts(passing, everything, above, claims=claims) == {"b": DROP_ALL, "c": DROP_ALL}
+    found = verdicts(passing, everything, above, claims=claims)
+    assert found == {"b": dropped_whole(0), "c": dropped_whole(2)}
 
 
 def test_a_pass_through_of_events_exempts_them_alone() -> None:
@@ -260,3 +261,18 @@ def test_a_pass_through_of_events_exempts_them_alone() -> None:
     same = replace(passing, priority=0)
     filters, bits = compile_filters([same, dropping]), verdicts(same, dropping, claims=claims)
     assert apply_filters([kept, gone], bits, filters) == []
+
+
+def test_what_is_dropped_names_the_filter_of_the_highest_priority_that_drops_it() -> None:
+    whole = IngressFilter("whole", path_filters=("/w",), priority=1)
+    also = IngressFilter("also", path_filters=("/w*",))
+    single = IngressFilter("z", filter_all_events=False, filemod_filters=("gone",))
+    wanted = (single, also, whole)
+    filters = compile_filters(wanted)
+    assert [one.id for one in filters.filters] == ["whole", "also", "z"]
+    bits = verdicts(*wanted, claims={"w": facts("/w"), "w2": facts("/w2"), "p": facts("/p")})
+    own, second, gone = (Filemod(one, 1, 1, "/gone") for one in ("w", "w2", "p"))
+    stays = Filemod("p", 2, 1, "/stays")
+    dropped: list[tuple[Outcome, int]] = []
+    assert apply_filters([own, second, gone, stays], bits, filters, dropped) == [stays]
+    assert dropped == [(own, 0), (second, 1), (gone, 2)]

@@ -12,24 +12,29 @@ from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.ingress_filter import (
+    MEASURED,
     changed_members,
     check_expiry,
     checked,
+    event_trial_body,
     filter_body,
     legacy_body,
     new_filter,
+    sample_event,
 )
 from vedette.api.schemas.parameters import described, flag
 from vedette.api.schemas.stale_changes import as_it_was
 from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
+from vedette.ingest.filter import try_event
 from vedette.model.ingress_filter import IngressFilter
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
 from vedette.respond.filter_trial import Trial, blinded_by, try_filters
 from vedette.state.accounts.users import id_of
-from vedette.state.policy import filters
+from vedette.state.policy import filter_counts, filters
+from vedette.state.policy.filter_counts import NOTHING_DONE, FilterActivity
 from vedette.state.sensors.host_registry import all_sensors
 from vedette.watchlists.blinded import blinded_watchlists
 
@@ -79,6 +84,23 @@ def create(request: Request, here: Here, caller: Caller, body: Body) -> Response
     return json_answer([one.id for one in new])
 
 
+@router.post(f"{_OLDER}/check", summary="Check ingress filters")
+@router.post(f"{_BASE}/check", summary="Check ingress filters")
+def check(here: Here, body: Body) -> Response:
+    """Stores nothing. Takes `filters`, and says what `dry_run` says of them: what they would have
+    dropped of the last day, and what would go blind. With `sample` (a process, its parent and one
+    event) it says of that alone which entries fit and what would be dropped."""
+    if not isinstance(body, dict) or not body.keys() <= {"filters", "sample"}:
+        raise BadRequestError("the body must be an object with `filters` and perhaps `sample`")
+    now_us = here.clock.now_us()
+    new = [new_filter(one, now_us) for one in _objects(body.get("filters"))]
+    if "sample" not in body:
+        return json_answer(_trial_body(here, new, now_us))
+    sample = sample_event(body["sample"])
+    tried = [event_trial_body(one.id, try_event(one, sample)) for one in new]
+    return json_answer({"dry_run": True, "samples": tried})
+
+
 @router.put(f"{_OLDER}/legacy", summary="Change several ingress filters")
 @router.put(f"{_BASE}/legacy", summary="Change several ingress filters")
 @router.put(_OLDER, summary="Change several ingress filters")
@@ -107,12 +129,13 @@ def delete_all(here: Here, body: Body) -> Response:
 @router.get(f"{_OLDER}/{{filter_id}}", summary="One ingress filter")
 @router.get(f"{_BASE}/{{filter_id}}", summary="One ingress filter")
 def one(filter_id: str, here: Here, caller: Caller, scope: Within) -> Response:
-    """With its hit rate over the last quarter of an hour."""
+    """With its hit rate over the last quarter of an hour, and what it dropped in 24 hours."""
     found = filters.get(here.database, filter_id)
     if not _is_visible(found, caller, scope):
         raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
-    rates = filters.hit_rates(here.database, here.clock.now_us())
-    return json_answer(counts_within(filter_body(found, rates.get(found.id, 0.0)), scope))
+    did = filter_counts.activity(here.database, here.clock.now_us())
+    body = filter_body(found, did.get(found.id, NOTHING_DONE))
+    return json_answer(counts_within(body, scope))
 
 
 @router.put(f"{_OLDER}/{{filter_id}}", summary="Change an ingress filter")
@@ -136,12 +159,12 @@ def _list(
     here: Services,
     caller: Principal,
     scope: Scope,
-    body: Callable[[IngressFilter, float], dict[str, Any]],
+    body: Callable[[IngressFilter, FilterActivity], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    rates = filters.hit_rates(here.database, here.clock.now_us())
+    did = filter_counts.activity(here.database, here.clock.now_us())
     _, found = filters.load(here.database)
     seen = [one for one in found if _is_visible(one, caller, scope)]
-    return [counts_within(body(one, rates.get(one.id, 0.0)), scope) for one in seen]
+    return [counts_within(body(one, did.get(one.id, NOTHING_DONE)), scope) for one in seen]
 
 
 def _change(
@@ -169,7 +192,12 @@ def _change(
 def _check(
     given: dict[str, Any], members: dict[str, Any], now_us: int
 ) -> Callable[[IngressFilter], None]:
-    """Refuses a change of what is not as it was, and an end that is over."""
+    """Refuses a change of what is not as it was, and an end that is over. What a filter did may
+    be part of what was read, and is another number by now."""
+    was = given.get("was")
+    if isinstance(was, dict):
+        settings = {name: value for name, value in was.items() if name not in MEASURED}
+        given = {**given, "was": settings}
     stale = as_it_was(given, _settings)
 
     def check(known: IngressFilter) -> None:
@@ -180,7 +208,7 @@ def _check(
 
 
 def _settings(one: IngressFilter) -> dict[str, Any]:
-    return filter_body(one, 0.0)
+    return filter_body(one)
 
 
 def _objects(body: Any) -> list[dict[str, Any]]:

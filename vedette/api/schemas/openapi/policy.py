@@ -31,6 +31,8 @@ _BAN: Final[dict[str, Schema]] = {
     "sha256hash": nullable(TEXT),
     "block_count": INTEGER,
     "expires": nullable(TIME),
+    **alike(("events_dropped", "bytes_dropped"), INTEGER),
+    **alike(("events_dropped_by_hour", "bytes_dropped_by_hour"), listing(INTEGER)),
     "last_block_sensor_id": nullable(INTEGER),
     "last_block_time": nullable(TIME),
     "last_block_hostname": nullable(TEXT),
@@ -243,6 +245,22 @@ POLICY: Final[dict[str, Schema]] = {
             "blinded": listing(OBJECT),
         }
     ),
+    "EventTrials": record(
+        {
+            "dry_run": {"const": True},
+            "samples": listing(
+                record(
+                    {
+                        "id": TEXT,
+                        **alike(("means_process", "means_parent"), FLAG),
+                        "dropped": {"enum": ["", "process", "event"]},
+                        "lists": listing(record({"name": TEXT, "entry": nullable(TEXT)})),
+                    }
+                )
+            ),
+        }
+    ),
+    "FilterCheck": {"anyOf": [reference("FilterTrial"), reference("EventTrials")]},
     "NewIngressFilters": {"anyOf": [reference("FilterIds"), reference("FilterTrial")]},
     "Partitions": mapping(reference("Partition")),
     "Partition": record(_PARTITION),

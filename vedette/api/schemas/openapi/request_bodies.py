@@ -61,6 +61,11 @@ _BAN: Final = _object(
 )
 _NAMED: Final = _object(name=TEXT)
 _FILTERS: Final[Schema] = {"oneOf": [OBJECT, OBJECTS]}
+_SAMPLE: Final = _object(
+    **alike(("path", "cmdline", "md5", "parent_path", "parent_cmdline", "parent_md5"), TEXT),
+    kind={"enum": ["", "regmod", "modload", "filemod", "netconn", "crossproc"]},
+    value=TEXT,
+)
 _SEARCH: Final = _object(q={"oneOf": [TEXT, _TEXTS]}, rows=_NUMBER, start=_NUMBER, sort=TEXT)
 _WATCHLIST: Final = _object(
     **alike(("name", "search_query", "index_type"), TEXT),
@@ -290,6 +295,10 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
             ("PUT", f"{base}/legacy"),
             ("PUT", f"{base}/{{filter_id}}"),
         )
+    },
+    **{
+        ("POST", f"{base}/check"): _object(("filters",), filters=_FILTERS, sample=_SAMPLE)
+        for base in ("/api/v1/ingress_approvedlist", "/api/v1/ingress_whitelist")
     },
     **{
         ("DELETE", f"{base}/legacy"): listing({"anyOf": [TEXT, _object(("id",), id=TEXT)]})

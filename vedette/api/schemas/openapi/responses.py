@@ -161,6 +161,7 @@ _ONE: Final[Mapping[Route, str]] = {
         _FILTERS,
         ("POST", "", "NewIngressFilters"),
         ("POST", "/legacy", "NewIngressFilters"),
+        ("POST", "/check", "FilterCheck"),
         ("PUT", "/legacy", "Success"),
         ("DELETE", "/legacy", "Success"),
         ("PUT", "", "Success"),
