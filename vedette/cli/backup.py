@@ -177,7 +177,9 @@ def restore(
         files[0] += 1
 
     repository.restore(name, draft, note)
+    os.sync()  # a power cut after the answer loses no file of it
     draft.replace(place)
+    os.sync()
     typer.echo(f"restored backup {name[:12]} into {place}: {files[0]} files")
     typer.echo(f"start it with vedette serve --data {place}")
 

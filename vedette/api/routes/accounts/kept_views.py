@@ -62,7 +62,7 @@ def searches(here: Here, caller: Caller) -> Response:
 @router.post("/api/v1/saved_search", summary="Save a search")
 def save_search(here: Here, caller: Caller, body: Body) -> Response:
     """Takes `name`, `view` (the screen), `params` (the query string of its address) and `shared`;
-    what a shared search finds is what each reader may see."""
+    a shared one is read by every user with its name and text, and finds what each may see."""
     members = Members(body, known=("name", "view", "params", "shared"), of="a search")
     name = (members.text("name") or "").strip()
     if not name or len(name) > limits.SAVED_SEARCH_NAME_CHARS_MAX:
