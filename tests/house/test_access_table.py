@@ -1,5 +1,6 @@
 """Every route stands in the table of who may call it, which a test drives a server by."""
 
+from tests.fault.hostile.requests import BODY_PATHS, SEARCH_PATHS
 from tests.support.access_table import FILE, Row, rows
 from vedette.api.http.access import reads_only
 from vedette.api.http.route_rights import ACCESS, Right
@@ -42,3 +43,8 @@ def test_read_only_tokens_may_call_what_the_rows_say() -> None:
         row for row in of_people if reads_only(ACCESS[key(row)], *key(row)) is not row.may_be_read
     ]
     assert wrong == []
+
+
+def test_hostile_bodies_and_queries_go_to_routes_that_exist() -> None:
+    attacked = {("POST", path.partition("?")[0]) for path in (*BODY_PATHS, *SEARCH_PATHS)}
+    assert attacked - set(ACCESS) == set()

@@ -25,7 +25,8 @@ def queries() -> list[str]:
     """The written queries, and those that are made by repetition."""
     data = json.loads((_HERE / "queries.json").read_text())
     made = [
-        "".join(one["repeat"].replace("{n}", str(number)) for number in range(one["times"]))
+        one.get("begin", "")
+        + "".join(one["repeat"].replace("{n}", str(number)) for number in range(one["times"]))
         + one.get("end", "")
         for one in data["generated"]
     ]
@@ -73,7 +74,7 @@ def bodies() -> list[Body]:
     ]
 
 
-_PATHS: Final = (
+BODY_PATHS: Final = (
     "/api/v1/ingest",
     "/_bulk",
     "/sensor/v1/enrol",
@@ -85,10 +86,16 @@ _PATHS: Final = (
     "/osquery/distributed/read",
     "/osquery/distributed/write",
     "/api/v1/process",
-    "/api/v1/process/explain",
-    "/api/bans",
+    "/api/v1/binary",
+    "/api/v1/banning/blacklist",
+    "/api/v1/watchlist",
+    "/api/v1/csp-report",
+    "/csp/gateway/am/api/auth/token",
     "/api/group",
 )
+
+
+SEARCH_PATHS: Final = ("/api/v1/process", "/api/v1/binary")
 
 
 def send_bodies(attack: Attack) -> None:
@@ -101,7 +108,7 @@ def send_bodies(attack: Attack) -> None:
         {"X-Auth-Token": "0" * 40},
         {"Authorization": "Sensor 1:guessed"},
     ]
-    cases = list(itertools.product(bodies(), _PATHS, credentials))
+    cases = list(itertools.product(bodies(), BODY_PATHS, credentials))
     attack.random.shuffle(cases)
     with target.client() as client:
         for (content, encoding), path, credential in itertools.cycle(cases):
@@ -118,17 +125,16 @@ def send_bodies(attack: Attack) -> None:
 def send_queries(attack: Attack) -> None:
     """Every query to every search, also with the token of another group's user."""
     target = attack.target
-    cases = list(itertools.product(queries(), (target.token, target.other_token)))
+    tokens = (target.token, target.other_token)
+    cases = list(itertools.product(queries(), tokens, SEARCH_PATHS))
     attack.random.shuffle(cases)
     with target.client() as client:
-        for query, token in itertools.cycle(cases):
+        for query, token, path in itertools.cycle(cases):
             if not attack.goes_on():
                 return
             body: dict[str, Any] = {"q": query, "rows": 50, "facet": "true"}
             try:
-                answer = client.post(
-                    "/api/v1/process", json=body, headers={"X-Auth-Token": token}, timeout=3
-                )
+                answer = client.post(path, json=body, headers={"X-Auth-Token": token}, timeout=3)
             except httpx.HTTPError:
                 attack.seen.disconnected("query")  # the attacker has gone: it is cancelled
                 continue
@@ -170,7 +176,7 @@ def send_names(attack: Attack) -> None:
                 ("GET", f"/{quoted}", b"", person),
                 ("GET", f"/static/{quoted}", b"", {}),
                 ("POST", "/api/group", json.dumps({"name": name}).encode(), person),
-                ("POST", "/api/v1/query", json.dumps({"name": name, "q": name}).encode(), person),
+                ("GET", f"/api/v1/query/explain?q={quoted}", b"", person),
             )
             for method, path, content, headers in asked:
                 try:
