@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_plus
 
 import httpx
 import pytest
@@ -209,6 +210,31 @@ def test_an_alert_says_on_how_many_hosts_one_sees_what_it_names(triage: Triage) 
         assert counts == [str(count)] * 2  # of the indicator, then of the program
     hidden = triage.viewer.get(f"/ui/_/alerts/{triage.theirs[0]}/prevalence")
     assert hidden.status_code == 404
+
+
+def test_the_queue_says_what_changed_since_a_visit_of_what_one_sees(triage: Triage) -> None:
+    hour = 3_600_000
+    now = round(time.time() * 1000)
+    links = {}
+    for client in (triage.viewer, triage.admin):
+        for visit, is_said in (
+            (f"0 {now - hour}", True),
+            (f"{now - hour} {now - 1000}", True),  # reloaded within the visit
+            (f"0 {now - 1000}", False),
+            ("x", False),
+        ):
+            assert client.put("/api/v1/me/preferences", json={"visit": visit}).is_success
+            page = client.get("/ui/alerts").text
+            assert ("Since your last visit" in page) is is_said
+            assert (f'data-visit="{now - hour}"' in page) is is_said
+        client.put("/api/v1/me/preferences", json={"visit": f"0 {now - hour}"})
+        page = client.get("/ui/alerts").text
+        ((query, count),) = re.findall(r'href="/ui/alerts\?q=(\S+)&amp;by=rule">(\d+) new<', page)
+        found = search(client, q=unquote_plus(query), rows=0)["total_results"]
+        assert int(count) == found
+        links[client] = found
+        client.put("/api/v1/me/preferences", json={})
+    assert links[triage.viewer] == len(triage.mine) < links[triage.admin]
 
 
 def test_alerts_over_time_and_the_rare_end_are_those_one_may_see(triage: Triage) -> None:

@@ -120,3 +120,23 @@ def test_a_host_column_is_one_line(visiting: Visiting) -> None:
             "(one) => [getComputedStyle(one).whiteSpace, getComputedStyle(one).textOverflow]"
         )
         assert style == ["nowrap", "ellipsis"]
+
+
+def test_a_visit_of_the_queue_is_kept_beside_other_preferences(
+    visiting: Visiting, server: Server
+) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/alerts")
+        kept = "fetch('/api/v1/me/preferences').then((answer) => answer.json())"
+        page.wait_for_function(f"{kept}.then((found) => /^0 \\d+$/.test(found.visit))")
+        page.evaluate(
+            f"""{kept}.then((found) => fetch("/api/v1/me/preferences", {{ method: "PUT",
+            headers: {{ "Content-Type": "application/json",
+              "X-CSRF-Token": document.querySelector("meta[name=csrf-token]").content }},
+            body: JSON.stringify({{ ...found, density: "compact", visit: "0 1700000000000" }})
+            }}))"""
+        )
+        page.reload()
+        page.wait_for_selector(".since:has-text('Since your last visit') a:has-text('new')")
+        page.wait_for_function(f"{kept}.then((found) => /^17\\d+ \\d+$/.test(found.visit))")
+        assert page.evaluate(f"{kept}.then((found) => found.density)") == "compact"

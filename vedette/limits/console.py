@@ -66,6 +66,9 @@ ALERTS_PAGE: Final = 100
 ALERTS_NESTED_PAGE: Final = 50
 """The same of a page with groups within groups."""
 
+VISIT_GAP_S: Final = 1_800
+"""Seconds without the queue after which somebody who opens it comes back to it."""
+
 DIFF_LINES_MAX: Final = 2_000
 """Lines of two texts together that a page compares: texts made for it take a second then."""
 

@@ -1,16 +1,19 @@
 """The queue of alerts: grouped, one beside the list, its lineage."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from zlib import crc32
 
+import orjson
 from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.http.access import scope_of_request
+from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.processes import suppression_of
 from vedette.api.routes.search.run import run_lookup, run_search
@@ -30,6 +33,7 @@ from vedette.search.lookup import Prevalence, prevalence
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
+from vedette.state.accounts import kept_views, users
 from vedette.store.engine.query_pool import submit
 from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
 
@@ -92,9 +96,17 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
     if len(levels) == limits.ALERT_GROUP_FIELDS_MAX:
         rows = (limits.ALERT_SECTIONS_OF_THREE_LEVELS,) * 2
     order = _order(params)
+    caller = principal_of(request)
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
+        since_ms = _last_visit_ms(here, caller.name, now_us)
+        return answer(engine, now_us) | {
+            "since_ms": since_ms,
+            "since": _changes(engine, here, scope, since_ms, now_us) if since_ms else (),
+        }
+
+    def answer(engine: BoundedEngine, now_us: int) -> dict[str, Any]:
         wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS, columns=_COLUMNS)
         try:
             # While the page is searched.
@@ -219,6 +231,39 @@ def _lines(body: dict[str, Any]) -> list[dict[str, Any]]:
         below = [one for one in children.get(node["id"], []) if one["depth"] > node["depth"]]
         waiting += [(one, level + 1) for one in reversed(below)]
     return lines
+
+
+def _last_visit_ms(here: Services, name: str, now_us: int) -> int:
+    """When a reader was at the queue before this visit; 0 where that is not known. Their browser
+    keeps it: the end of the visit before, and when the queue was last opened or changed."""
+    with here.database.reading() as connection:
+        body = orjson.loads(kept_views.preferences(connection, users.id_of(here.database, name)))
+    kept = body.get("visit") if isinstance(body, dict) else None
+    found = re.fullmatch(r"(\d{1,14}) (\d{1,14})", kept) if isinstance(kept, str) else None
+    if found is None:
+        return 0
+    before, last = int(found[1]), int(found[2])
+    is_new = now_us // 1_000 - last > limits.VISIT_GAP_S * 1_000
+    return min(last if is_new else before, now_us // 1_000)
+
+
+def _changes(
+    engine: BoundedEngine, here: Services, scope: Scope, since_ms: int, now_us: int
+) -> Sequence[tuple[str, str, int]]:
+    """What changed since then, of all alerts that a reader sees: what, its query, and how many."""
+    then = datetime.fromtimestamp(since_ms // 1_000, UTC).strftime("[%Y-%m-%dT%H:%M:%SZ TO *]")
+    new, closed = f"created_time:{then}", f"resolved_time:{then}"
+    parts = (
+        ("new", new),
+        ("closed", f"{closed} -status:Unresolved"),
+        ("changed", f"updated_time:{then} -{new} -{closed}"),
+    )
+    found = []
+    for what, query in parts:
+        asked = SearchRequest((("q", query),), 0, 0, (Sort("created_time", is_descending=True),))
+        results = alert_search.search(engine, scope, asked, here.settings, now_us, engine.cancel)
+        found.append((what, query, results.total))
+    return found
 
 
 def _sign_of_life(

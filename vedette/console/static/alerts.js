@@ -1,11 +1,12 @@
 // The queue: what is selected is counted, changed as counted, and can be taken back.
 
-import { attempt, call, done } from "./api.js";
+import { attempt, call, done, get } from "./api.js";
 import { openDialog } from "./app.js";
-import { many, number, parameter, setParameter } from "./dom.js";
+import { many, meta, number, parameter, setParameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
 import { focusRow, leftOut, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
+import { adopt, all, prefer } from "./preferences.js";
 
 const grid = document.querySelector("table.queue");
 const dialog = document.getElementById("triage");
@@ -98,6 +99,7 @@ async function submit() {
   if (fields.get("comment")) body.comment = fields.get("comment");
   if (fields.get("assigned_to")) body.assigned_to = fields.get("assigned_to");
   const found = await call("POST", "/api/v1/alerts", body);
+  visited();
   if (fields.get("suppress") && about.suppress) {
     await call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" });
   }
@@ -107,6 +109,18 @@ async function submit() {
   sessionStorage.setItem("changed", JSON.stringify(changed)); // to be taken back on the page that comes
   location.reload();
 }
+
+// What comes after this is new at the next visit. Other preferences may have changed elsewhere.
+function visited() {
+  const before = document.querySelector("[data-visit]").dataset.visit || 0;
+  const known = all();
+  get("/api/v1/me/preferences").then((kept) => {
+    if (known === all()) adopt(kept); // nothing was chosen meanwhile
+    prefer("visit", `${before} ${Number(meta("server-time")) + Math.round(performance.now())}`);
+  }, () => {});
+}
+
+visited();
 
 function sayChanged(text, action) {
   done(text, action ? async () => {

@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 
 const NAME = "vedette.preferences";
-const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", language: "", start: "" };
+const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", language: "", start: "", visit: "" };
 
 let known = read();
 
