@@ -26,7 +26,7 @@ from vedette.cli.server_process import ServerProcess, api_client
 from vedette.clock import SystemClock
 from vedette.state.db.database import open_database
 from vedette.state.db.schema import SENSOR
-from vedette.state.sensors.sensor_sorts import SORTS
+from vedette.state.sensors.sensor_selection import SORTS
 
 SENSORS: Final = 100_000
 CHECKINS_PER_S: Final = 500

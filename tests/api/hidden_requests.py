@@ -56,6 +56,7 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/sensor", {"hostname": "hidden"}),
     ("/api/v1/sensor", {"groupid": "999"}),
     ("/api/v2/sensor", {"rows": "2", "sort.col": "computer_name", "sort.dir": "desc"}),
+    ("/api/v2/sensor", {"q": "last_seen:* OR group:*", "sort.col": "id"}),
     ("/api/v6/process/suppression_status", {"process_id": "{process_id}", "segment_id": "1"}),
     ("/api/v1/threat_report", {"q": ""}),
     ("/api/v1/sigma", {"q": "somebody"}),

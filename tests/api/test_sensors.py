@@ -5,9 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.served import Server, state_of, wait_for
+from tests.support.served import Server, hire, open_group, state_of, wait_for
 from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
+from vedette.model.principal import Role
 from vedette.state.sensors import host_registry
 
 
@@ -84,3 +85,26 @@ def test_an_alias_that_a_command_removes_is_forgotten_within_seconds(
         assert seen() == 0
         host_registry.remove_alias(database, other.host.name, SystemClock().now_us())
     assert wait_for(seen, 1, 15) == 1
+
+
+def test_a_query_selects_sensors_and_says_where_it_cannot_be_read(
+    server: Server, analyst: httpx.Client
+) -> None:
+    def found(client: httpx.Client, q: str) -> set[str]:
+        answer = client.get("/api/v2/sensor", params={"q": q})
+        assert answer.status_code == 200, answer.text
+        return {one["computer_dns_name"] for one in answer.json()["results"]}
+
+    with server.sender() as sender:
+        for name in ("terms-1.example", "terms-2.example"):
+            assert sender.post("/api/v1/ingest", json=story(name).records).is_success
+    assert found(analyst, "terms") == {"terms-1.example", "terms-2.example"}
+    assert found(analyst, "hostname:TERMS-2 os_type:windows") == {"terms-2.example"}
+    assert found(analyst, "terms -hostname:terms-1") == {"terms-2.example"}
+    refused = analyst.get("/api/v2/sensor", params={"q": "terms colour:red"})
+    assert refused.status_code == 400
+    assert refused.json()["reason"] == "query_malformed_syntax"
+    group, _ = open_group(server, "sees no terms")
+    token = hire(server, "terms-viewer", {group: Role.VIEWER})
+    with server.client(**{"X-Auth-Token": token}) as viewer:
+        assert found(viewer, "terms OR last_seen:*") == set()

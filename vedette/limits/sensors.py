@@ -150,3 +150,9 @@ change."""
 
 OSQUERY_VERSION_CHARS_MAX = 100
 """Characters of a version that an osquery host reports; longer text is none."""
+
+SENSOR_QUERY_TERMS_MAX = 100
+"""Terms of a query over sensors: databases bound how deep a condition may be."""
+
+SENSOR_QUERY_WILDCARDS_MAX = 4
+"""Runs of wildcards in a value of such a query: each may be tried at every character."""

@@ -41,7 +41,7 @@ from vedette.state.sensors.sensor_changes import Changes
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.state.sensors.sensor_queues import Block
-from vedette.state.sensors.sensor_sorts import SORTS
+from vedette.state.sensors.sensor_selection import SORTS
 
 EPOCHS = count(1)
 NOW_US = 1_700_000_000_000_000

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from vedette.errors import BadRequestError, NotFoundError
+from vedette import limits
+from vedette.errors import BadRequestError, NotFoundError, QueryError
 from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db.database import Database
@@ -71,6 +72,66 @@ def _names(database: Database, scope: Scope = EVERYTHING, **query: Any) -> list[
 )
 def test_filters_sorts_and_pages(fleet: Database, query: dict[str, Any], names: list[str]) -> None:
     assert _names(fleet, **query) == [name.lower() for name in names]
+
+
+@pytest.mark.parametrize(
+    ("terms", "names"),
+    [
+        ("", ["dc1", "web-1", "web-2", "mac_3"]),
+        ("web", ["web-1", "web-2"]),
+        ("WEB", ["web-1", "web-2"]),
+        ("10.0.0", ["dc1", "web-1"]),
+        ("hostname:web-1", ["web-1"]),
+        ("hostname:web", []),
+        ("host:web*.corp", ["web-1", "web-2"]),
+        ("hostname:dc?", ["dc1"]),
+        ("hostname:mac_3", ["mac_3"]),
+        ("hostname:web_1", []),
+        ("hostname:%", []),
+        ("group:servers -ip:10.0.1", ["web-1"]),
+        ('group:"Default Group"', ["dc1", "mac_3"]),
+        ("os_type:linux OR os_type:osx", ["web-1", "web-2", "mac_3"]),
+        ("NOT (os:linux OR os:osx)", ["dc1"]),
+        ("ip:*", ["dc1", "web-1", "web-2"]),
+        ("-ip:*", ["mac_3"]),
+        ("group_id:2 id:[3 TO *]", ["web-2"]),
+        ("last_seen:[* TO -30d]", ["mac_3"]),
+        ("last_seen:-36h", ["dc1", "web-1"]),
+        ("isolated:true", []),
+        ("isolated:false notes:*", []),
+    ],
+)
+def test_a_query_selects_sensors(fleet: Database, terms: str, names: list[str]) -> None:
+    assert _names(fleet, terms=terms) == names
+    seen = Scope(frozenset({2}))
+    assert _names(fleet, seen, terms=terms) == [one for one in names if one == "web-1"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "start"),
+    [
+        ("process_name:x", 0),
+        ("web AND", 4),
+        ("web group_id:x", 4),
+        ("hostname:[a TO b]", 0),
+        ("last_seen:soon", 0),
+        ("isolated:perhaps", 0),
+        (" ".join(["a"] * limits.SENSOR_QUERY_TERMS_MAX) + " b", 200),
+        ("*".join("x" * (limits.SENSOR_QUERY_WILDCARDS_MAX + 2)), 0),
+    ],
+    ids=range(8),
+)
+def test_a_query_that_cannot_be_read_says_where(fleet: Database, terms: str, start: int) -> None:
+    with pytest.raises(QueryError) as failed:
+        _names(fleet, terms=terms)
+    assert failed.value.start == start
+
+
+def test_a_query_may_have_as_many_terms_and_wildcards_as_the_limits(fleet: Database) -> None:
+    terms = " OR ".join(["web"] * limits.SENSOR_QUERY_TERMS_MAX)
+    assert _names(fleet, terms=terms) == ["web-1", "web-2"]
+    wild = "*".join("web-1"[: limits.SENSOR_QUERY_WILDCARDS_MAX + 1])
+    assert _names(fleet, terms=f"hostname:{wild}") == ["web-1"]
 
 
 @pytest.mark.parametrize("sort", ["os_type", "computer_name", "notes", "id"])

@@ -26,7 +26,7 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
 from vedette.state.db.schema_console import ISOLATION
 from vedette.state.sensors.sensor_row import SensorRow
-from vedette.state.sensors.sensor_sorts import SORTS, sort_key
+from vedette.state.sensors.sensor_selection import SORTS, sensor_terms, sort_key
 
 ID_MAX = 2**31 - 1
 """The databases keep ids as 32-bit integers."""
@@ -45,7 +45,7 @@ class SensorQuery:
     `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
     not count. `inactive_days` keeps sensors with a contact within so many days, `silent_days` those
     without one. `sort` is a name of
-    `sensor_sorts.SORTS`. `rows` None means all.
+    `sensor_selection.SORTS`. `rows` None means all.
     """
 
     hostname: str = ""
@@ -55,6 +55,8 @@ class SensorQuery:
     silent_days: int | None = None
     trouble: str = ""
     """One of `TROUBLES`, "" for any: only what is isolated or is to be, or lacks records."""
+    terms: str = ""
+    """A query (docs/query-language.md#sensors)."""
     sort: str = DEFAULT_SORT
     is_descending: bool = True
     start: int = 0
@@ -70,7 +72,8 @@ class SensorPage:
 
 
 def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> SensorPage:
-    """Raises BadRequestError for an unknown sort column or a negative position."""
+    """Raises BadRequestError for an unknown sort column or a negative position, QueryError for
+    terms that cannot be read."""
     if query.sort not in SORTS:
         raise BadRequestError(f"sort.col: cannot sort by {query.sort!r}; one of {', '.join(SORTS)}")
     if query.start < 0 or (query.rows is not None and query.rows < 0):
@@ -268,7 +271,7 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
         condition &= SENSOR.c.network_isolation_enabled | SENSOR.c.is_isolating
     elif query.trouble == "gaps":
         condition &= _LACKS_RECORDS
-    return condition
+    return condition & sensor_terms(query.terms, now_us) if query.terms else condition
 
 
 def _is_one_of(sensors: Iterable[int]) -> ColumnElement[bool]:

@@ -1,6 +1,7 @@
 """Sensors and their hosts (docs/http-api.md#changing-a-sensor)."""
 
 import time
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
@@ -204,6 +205,7 @@ def _enrolment_body(here: Services, scope: Scope, number: int) -> dict[str, Any]
     openapi_extra=described(
         ("rows", f"Rows of a page; default {SENSORS_PAGE_DEFAULT}"),
         ("start", "First row"),
+        ("q", "A query over sensors, docs/query-language.md#sensors; the filters hold beside it"),
         *_FILTERS,
     ),
 )
@@ -213,7 +215,8 @@ def sensor_page(request: Request, here: Here, scope: Within) -> Response:
     query = request.query_params
     start = whole_number(query, "start", 0)
     rows = whole_number(query, "rows", SENSORS_PAGE_DEFAULT, most=limits.SENSORS_PAGE_MAX)
-    found = sensor_list.page(here.database, scope, _query(query, start, rows), now_us)
+    wanted = replace(_query(query, start, rows), terms=query.get("q", ""))
+    found = sensor_list.page(here.database, scope, wanted, now_us)
     return json_answer(
         {
             "total_results": found.total,
