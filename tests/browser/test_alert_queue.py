@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.test_alerts import RULE, hit
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import Visiting, until
 from tests.support.served import Server, open_group
 from tests.support.sysmon import story
 from tests.support.written_detections import alerted_server
@@ -128,7 +128,7 @@ def test_a_visit_of_the_queue_is_kept_beside_other_preferences(
     with visiting() as visit:
         page = visit.open("/ui/alerts")
         kept = "fetch('/api/v1/me/preferences').then((answer) => answer.json())"
-        page.wait_for_function(f"{kept}.then((found) => /^0 \\d+$/.test(found.visit))")
+        until(page, f"{kept}.then((found) => /^0 \\d+$/.test(found.visit))")
         page.evaluate(
             f"""{kept}.then((found) => fetch("/api/v1/me/preferences", {{ method: "PUT",
             headers: {{ "Content-Type": "application/json",
@@ -138,5 +138,5 @@ def test_a_visit_of_the_queue_is_kept_beside_other_preferences(
         )
         page.reload()
         page.wait_for_selector(".since:has-text('Since your last visit') a:has-text('new')")
-        page.wait_for_function(f"{kept}.then((found) => /^17\\d+ \\d+$/.test(found.visit))")
+        until(page, f"{kept}.then((found) => /^17\\d+ \\d+$/.test(found.visit))")
         assert page.evaluate(f"{kept}.then((found) => found.density)") == "compact"

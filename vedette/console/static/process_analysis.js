@@ -130,9 +130,12 @@ function drawTimeline() {
   const { fine, interval } = state;
   const isOutside = ({ start }) => !fine || Date.parse(start) + interval <= fine.since || Date.parse(start) >= fine.until;
   const density = state.complete ? [] : [...unread(state.buckets.filter(isOutside), interval), ...unread(fine?.buckets ?? [], fine?.interval)];
+  const firsts = new Map();
+  for (const { segment_id: segment, t } of state.all.concat(state.near)) if (!(firsts.get(segment) <= t)) firsts.set(segment, t);
+  timeline.borders = [...firsts.values()].sort((a, b) => a - b).slice(1);
   timeline.at = state.shown.indexOf(state.picked);
   timeline.set(state.shown.map((one) => one.t), state.shown.map((one) => laneOf.get(one.type) ?? -1), density, state.span);
-  if (part("timeline-twin").open) part("timeline-table").replaceChildren(timeline.table(state.buckets));
+  if (part("timeline-twin").open) part("timeline-table").replaceChildren(timeline.table(state.buckets, state.interval));
 }
 
 // What is counted in each interval, less what is loaded of it.
@@ -179,7 +182,7 @@ async function readSpan(since, until) {
   return dated(found.events.slice(Math.max(0, state.all.length - found.head_as_ref_segment_offset)));
 }
 
-part("timeline-twin").addEventListener("toggle", () => part("timeline-table").replaceChildren(timeline.table(state.buckets)));
+part("timeline-twin").addEventListener("toggle", () => part("timeline-table").replaceChildren(timeline.table(state.buckets, state.interval)));
 
 // ---- the events
 

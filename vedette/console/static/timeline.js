@@ -25,6 +25,7 @@ export class Timeline {
     this.height = LANES.length * LANE + AXIS + MINI;
     this.alerts = []; // times of which there are alerts
     this.gaps = []; // [sinceMs, untilMs] of which records are missing
+    this.borders = []; // times at which a further segment begins
     this.times = new Float64Array(0);
     this.lanes = LANES.map(() => new Uint32Array(0));
     this.density = [];
@@ -110,6 +111,7 @@ export class Timeline {
       context.fillRect(this.x(this.marked[0]), 0, this.x(this.marked[1]) - this.x(this.marked[0]), LANES.length * LANE);
     }
     this.drawGaps(colour);
+    this.drawBorders(colour);
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     LANES.forEach(([letter], lane) => {
@@ -195,6 +197,19 @@ export class Timeline {
       context.stroke();
       context.restore();
     }
+  }
+
+  drawBorders(colour) {
+    const { context } = this;
+    context.strokeStyle = colour.fg3;
+    context.setLineDash([4, 4]);
+    context.beginPath();
+    for (const x of this.borders.map((time) => Math.round(this.x(time)) - 0.5).filter((one) => one >= LEFT && one <= this.width)) {
+      context.moveTo(x, 0);
+      context.lineTo(x, LANES.length * LANE);
+    }
+    context.stroke();
+    context.setLineDash([]);
   }
 
   drawAlerts(colour) {
@@ -371,10 +386,11 @@ export class Timeline {
   }
 
   // The same as a table: a row for each interval, a column for each kind.
-  table(buckets) {
+  table(buckets, interval) {
+    const holds = (start) => this.borders.some((time) => start <= time && time < start + interval);
     const head = make("tr", {}, make("th", { scope: "col" }, _("From")), ...LANES.map(([letter, , label]) => make("th", { scope: "col", class: "num" }, make("abbr", { title: label }, letter))));
     const body = buckets.slice(0, 500).map(({ start, event_counts: counts }) =>
-      make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false }), this.gaps.some(([since, until]) => since <= Date.parse(start) && Date.parse(start) < until) ? _(" (gaps)") : ""), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
+      make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false }), this.gaps.some(([since, until]) => since <= Date.parse(start) && Date.parse(start) < until) ? _(" (gaps)") : "", holds(Date.parse(start)) ? _(" (segment begins)") : ""), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
     );
     return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
   }
