@@ -17,6 +17,7 @@ from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.processes import suppression_of
 from vedette.api.routes.search.run import run_lookup, run_search
+from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.search.alert import whole_alert_body
 from vedette.api.schemas.search.tree import tree_body
 from vedette.api.services import Services, services
@@ -100,11 +101,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
-        since_ms = _last_visit_ms(here, caller.name, now_us)
-        return answer(engine, now_us) | {
-            "since_ms": since_ms,
-            "since": _changes(engine, here, scope, since_ms, now_us) if since_ms else (),
-        }
+        return answer(engine, now_us) | {"since_ms": _last_visit_ms(here, caller.name, now_us)}
 
     def answer(engine: BoundedEngine, now_us: int) -> dict[str, Any]:
         wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS, columns=_COLUMNS)
@@ -153,6 +150,20 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         sort=",".join(f"{one.field} desc" for one in order),
         **values,
     )
+
+
+@router.get("/ui/_/alerts/changes", summary="What changed in the queue since a time")
+async def changes(request: Request, here: Here, scope: Within) -> Response:
+    params = request.query_params
+    since_ms = whole_number(params, "since", 0)
+    by = ",".join(_levels(params))
+
+    def work(engine: BoundedEngine) -> Sequence[tuple[str, str, int]]:
+        now_us = here.clock.now_us()
+        return _changes(engine, here, scope, min(since_ms, now_us // 1_000), now_us)
+
+    found = await run_search(request, here, work)
+    return render(request, "fragments/alerts/changes.html", changes=found, by=by)
 
 
 @router.get("/ui/_/alerts/{alert_id}", summary="An alert beside the queue")
