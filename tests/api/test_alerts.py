@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -229,7 +230,10 @@ def test_the_queue_says_what_changed_since_a_visit_of_what_one_sees(triage: Tria
             assert (f'data-visit="{now - hour}"' in page) is is_said
         client.put("/api/v1/me/preferences", json={"visit": f"0 {now - hour}"})
         page = client.get("/ui/alerts").text
-        ((query, count),) = re.findall(r'href="/ui/alerts\?q=(\S+)&amp;by=rule">(\d+) new<', page)
+        (changes,) = re.findall(r'hx-get="(/ui/_/alerts/changes\?[^"]+)"', page)
+        assert f"since={now - hour}&" in unescape(changes)
+        part = client.get(unescape(changes)).text
+        ((query, count),) = re.findall(r'href="/ui/alerts\?q=(\S+)&amp;by=rule">(\d+) new<', part)
         found = search(client, q=unquote_plus(query), rows=0)["total_results"]
         assert int(count) == found
         links[client] = found
