@@ -122,7 +122,7 @@ def text(field: Field, source: str) -> Tests:
     if not words:
         return present(field.sources)
     if len(words) > QUERY_WORDS_MAX:
-        raise ValueError(f"has at most {QUERY_WORDS_MAX} words")
+        raise ValueError(f"takes at most {QUERY_WORDS_MAX} words")
     bodies = [
         _WORD_CHAR + "+" if word == "*" else pattern(word, _WORD_CHAR + "*", _WORD_CHAR)
         for word in words
