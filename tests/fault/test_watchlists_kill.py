@@ -57,7 +57,7 @@ def test_killed_in_any_moment_no_hit_is_missed_or_counted_twice(tmp_path: Path) 
                 return found
 
             assert wait_for(tags, str(expected), PATIENCE_S) == str(expected)
-            query = {"q": f"watchlist_{watched}:*", "rows": 100}
+            query: dict[str, str | int] = {"q": f"watchlist_{watched}:*", "rows": expected}
             found = client.get("/api/v1/process", params=query).json()
             assert found["total_results"] == expected
             names = {row["hostname"] for row in found["results"]}
