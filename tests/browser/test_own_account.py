@@ -1,6 +1,7 @@
 """What users change of their own account in the console."""
 
 import json
+from typing import Any
 
 import pyotp
 
@@ -17,21 +18,27 @@ pytestmark = SHARED
 NEW_PASSWORD = "another long password"
 
 
+def at_own_preferences(visit: Any, server: Server, name: str) -> Any:
+    """The page of preferences of a new viewer, who signed in with `PASSWORD`."""
+    hire(server, name, {1: Role.VIEWER})
+    with state_of(server) as database:
+        users.change(database, name, users.Changes(password=PASSWORD))
+    page = visit.page
+    page.goto(visit.url + "/ui/sign-in?next=/ui/me")
+    page.fill("[name=username]", name)
+    page.fill("[name=password]", PASSWORD)
+    page.click("button.primary")
+    page.wait_for_url("**/ui/me")
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
 def test_a_user_changes_the_password_on_the_page_of_preferences(
     visiting: Visiting, server: Server
 ) -> None:
     name = "own-password"
-    hire(server, name, {1: Role.VIEWER})
-    with state_of(server) as database:
-        users.change(database, name, users.Changes(password=PASSWORD))
     with visiting(cookie=None) as visit:
-        page = visit.page
-        page.goto(visit.url + "/ui/sign-in?next=/ui/me")
-        page.fill("[name=username]", name)
-        page.fill("[name=password]", PASSWORD)
-        page.click("button.primary")
-        page.wait_for_url("**/ui/me")
-        page.wait_for_selector("html[data-ready]")
+        page = at_own_preferences(visit, server, name)
         form = page.locator("form[data-call$='/me/password']")
         visit.expected.append("400")
         form.locator("[name=password]").fill("wrong")
@@ -115,17 +122,8 @@ def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: 
 
 def test_a_user_sets_a_second_factor_up_and_removes_it(visiting: Visiting, server: Server) -> None:
     name = "own-factor"
-    hire(server, name, {1: Role.VIEWER})
-    with state_of(server) as database:
-        users.change(database, name, users.Changes(password=PASSWORD))
     with visiting(cookie=None) as visit:
-        page = visit.page
-        page.goto(visit.url + "/ui/sign-in?next=/ui/me")
-        page.fill("[name=username]", name)
-        page.fill("[name=password]", PASSWORD)
-        page.click("button.primary")
-        page.wait_for_url("**/ui/me")
-        page.wait_for_selector("html[data-ready]")
+        page = at_own_preferences(visit, server, name)
         page.click("[data-dialog=factor]")
         page.fill("#factor [name=password]", PASSWORD)
         page.keyboard.press("Control+Enter")
