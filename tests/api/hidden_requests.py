@@ -70,6 +70,7 @@ POSTS: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/binary", {"q": [""], "rows": 50}),
     ("/api/v2/alert", {"q": "", "rows": 50}),
     ("/api/v2/alert/group", {"group.field": "title"}),
+    ("/api/v1/export", {"view": "process", "format": "csv"}),
     ("/api/v1/alert/suppression/preview", {"query": "title:somebody"}),
     (
         "/api/v1/watchlist/preview",

@@ -1,14 +1,16 @@
 """Backups of a running server, by the command, restored on an empty directory."""
 
 import os
+import pwd
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -231,13 +233,8 @@ def test_killed_in_the_middle_neither_server_nor_backups_are_hurt(
 
 
 def test_snapshots_of_killed_backups_leave_room_for_the_next(kept: Server, tmp_path: Path) -> None:
+    """Also of those that were killed while the server took them."""
     folder = kept.data / "snapshots"
-    # Of commands of other tests that were killed before they marked theirs.
-    unmarked = {
-        one
-        for one in folder.glob("*")
-        if one.suffix != ".reader" and not one.with_name(f"{one.name}.reader").exists()
-    }
     words = [sys.executable, "-m", "vedette", "backup", "create", str(tmp_path / "place")]
     for _ in range(SNAPSHOTS_MAX + 1):
         known = set(folder.glob("*.reader"))
@@ -246,9 +243,70 @@ def test_snapshots_of_killed_backups_leave_room_for_the_next(kept: Server, tmp_p
         assert wait_for(begun, True, 60, pause_max_s=0.01)
         process.kill()
         process.wait()
-        assert len([one for one in folder.iterdir() if one.is_dir() and one not in unmarked]) == 1
+        assert not wait_for(lambda: any(folder.glob("*.draft")), False, 60, pause_max_s=0.01)
+        assert len([one for one in folder.iterdir() if one.is_dir()]) <= 1
     done("backup", "create", tmp_path / "place", "--data", kept.data)
-    assert set(folder.iterdir()) == unmarked
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_killed_server_left_of_a_snapshot_goes_with_the_next_backup(
+    kept: Server, tmp_path: Path
+) -> None:
+    folder = kept.data / "snapshots"
+    shadow = kept.data / "telemetry" / "clickhouse" / "shadow"
+    for name in ("0123456789abcdef", "fedcba9876543210"):
+        (folder / f"{name}.draft").mkdir(parents=True)
+        (shadow / name).mkdir(parents=True)
+    (folder / "fedcba9876543210.reader").touch()
+    done("backup", "create", tmp_path / "place", "--data", kept.data)
+    assert list(folder.iterdir()) == []
+    assert [one for one in shadow.iterdir() if one.is_dir()] == []
+
+
+def audited(data: Path, kind: str) -> list[tuple[str, str, str]]:
+    """Who did what with which, the newest first."""
+    listed = orjson.loads(done("audit", "list", "--kind", kind, "--json", "--data", data))
+    assert all(one["author_kind"] in ("command", "user") for one in listed)
+    return [
+        (f"{one['author_kind']} {one['author']}", one["action"], one["target"]) for one in listed
+    ]
+
+
+def test_who_backed_up_and_who_restored_is_in_the_audit_log(kept: Server, tmp_path: Path) -> None:
+    me, place = f"command {pwd.getpwuid(os.getuid()).pw_name}", str(tmp_path / "place")
+    made = done("backup", "create", place, "--data", kept.data).split()[1].rstrip(":")
+    backups, snapshots = audited(kept.data, "backup"), audited(kept.data, "snapshot")
+    assert backups[:2] == [(me, "create", made), (me, "run", place)]
+    assert [(who, what) for who, what, _ in snapshots[:2]] == [(me, "delete"), (me, "create")]
+    assert snapshots[0][2] == snapshots[1][2]
+    done("restore", place, "--data", tmp_path / "copy")
+    listed = orjson.loads(
+        done("audit", "list", "--kind", "restore", "--json", "--data", tmp_path / "copy")
+    )
+    assert [(one["author_kind"], one["action"], one["target"]) for one in listed] == [
+        ("command", "run", made)
+    ]
+    assert (listed[0]["after"]["place"], "made" in listed[0]["after"]) == (place, True)
+    # What came after the snapshot is not in it; that it was taken is.
+    assert audited(tmp_path / "copy", "snapshot")[0] == snapshots[1]
+    assert "whole" in done("audit", "verify", "--data", tmp_path / "copy")
+    done("backup", "forget", place, "--keep", "1", "--data", kept.data)
+    assert audited(kept.data, "backup")[0] == (me, "delete", place)
+
+
+def test_an_older_state_is_backed_up_and_restored_without_an_entry(tmp_path: Path) -> None:
+    """The form of its audit log is not known, so nothing is written into it."""
+    data = tmp_path / "data"
+    data.mkdir()
+    for _ in start_server(data):
+        pass
+    with closing(sqlite3.connect(data / "state.db")) as state:
+        state.execute("ALTER TABLE audit RENAME COLUMN author TO who")
+    told = command("backup", "create", tmp_path / "place", "--data", data)
+    assert (told.returncode, "not in its audit log" in told.stderr) == (0, True)
+    told = command("restore", tmp_path / "place", "--data", tmp_path / "copy")
+    assert (told.returncode, "not in its audit log" in told.stderr) == (0, True)
+    assert (tmp_path / "copy" / "state.db").exists()
 
 
 def test_a_stopped_server_is_backed_up_as_it_lies(tmp_path: Path) -> None:

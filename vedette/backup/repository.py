@@ -139,7 +139,7 @@ class Repository:
                 pass
         return len(manifest.files)
 
-    def restore(self, backup_id: str, target: Path, note: Callable[[Progress], None]) -> None:
+    def restore(self, backup_id: str, target: Path, note: Callable[[Progress], None]) -> Backup:
         """Writes a backup into the new directory `target`. Raises as `verify` does, and
         BadRequestError for a list that names places outside."""
         _, manifest = self._read(backup_id)
@@ -156,6 +156,7 @@ class Repository:
                     written.write(piece)
             path.chmod(file.mode & 0o700)
             note(Progress(file.path, file.size, True))
+        return _summary(backup_id, manifest)
 
     def forget(self, keep: int) -> int:
         """Removes all backups but the newest `keep`, at least one, and what only they need;

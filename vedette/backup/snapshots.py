@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from vedette.errors import ConflictError, NotFoundError, UnavailableError
+from vedette.errors import BadRequestError, ConflictError, NotFoundError, UnavailableError
 from vedette.limits import SNAPSHOT_KEPT_S, SNAPSHOTS_MAX
 from vedette.pipeline.ingest_queue import IngestQueue
+from vedette.state.accounts import audit_trail
+from vedette.state.db.audit_log import Entry
 from vedette.state.db.database import Database
 from vedette.state.db.snapshot import StateSnapshot, open_snapshot
 from vedette.store.engine.client import Engine
@@ -28,6 +30,9 @@ from vedette.store.partitions.freeze import forget, freeze
 FOLDER: Final = "snapshots"
 STATE_FILE: Final = "state.db"
 TELEMETRY: Final = Path("telemetry") / "clickhouse"
+
+DRAFT: Final = ".draft"
+"""End of the name of a snapshot that is being taken, or was when the server was killed."""
 
 _ID: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -56,48 +61,90 @@ class Snapshots:
         self._engine = engine
         self._database = database
         self._ingest_queue = ingest_queue
+        self._taking: set[str] = set()
 
-    def take(self) -> Snapshot:
-        """Ingest waits for the moment that links need; seconds for millions of files.
+    def take(self, snapshot_id: str = "") -> Snapshot:
+        """Ingest waits for the moment that links need; seconds for millions of files. Who asks may
+        choose the id, so as to know what to remove whatever is killed meanwhile.
 
-        Raises ConflictError above `SNAPSHOTS_MAX`, and for engines that are not embedded.
+        Raises ConflictError above `SNAPSHOTS_MAX`, for an id that is taken, and for engines that
+        are not embedded; BadRequestError for an id of another form.
         """
-        if len(self._known()) >= SNAPSHOTS_MAX:
+        made_id = snapshot_id or secrets.token_hex(8)
+        if not _ID.fullmatch(made_id):
+            raise BadRequestError("id: must be 16 hex digits")
+        known = self._known()
+        if made_id in known or made_id in self._taking:
+            raise ConflictError(f"there is a snapshot {made_id} already")
+        if len(known | self._taking) >= SNAPSHOTS_MAX:
             raise ConflictError(f"there are {SNAPSHOTS_MAX} snapshots already: remove one")
-        made = Snapshot(secrets.token_hex(8), self._folder)
-        draft = self._folder / f"{made.id}.draft"
+        self._taking.add(made_id)
+        try:
+            self._remove_dead_drafts()
+            # Before it, so that the copy of the log has it, too.
+            audit_trail.record(self._database, Entry("create", "snapshot", made_id))
+            return self._take(made_id)
+        finally:
+            self._taking.discard(made_id)
+
+    def _take(self, made_id: str) -> Snapshot:
+        draft = self._folder / f"{made_id}{DRAFT}"
         try:
             draft.mkdir(mode=0o700, parents=True)
-            self._copy_engines(draft, made.id)
+            self._copy_engines(draft, made_id)
             (draft / STATE_FILE).chmod(0o600)
             self._link_files(draft)
-            done = self._folder / made.id
+            done = self._folder / made_id
             draft.rename(done)
         except OSError as error:
             raise UnavailableError(f"no snapshot could be taken: {error.strerror}") from error
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
-            forget(self._data / TELEMETRY, made.id)
-        return Snapshot(made.id, done)
+            self._discard(draft)
+        return Snapshot(made_id, done)
 
     def remove(self, snapshot_id: str) -> None:
-        """Raises NotFoundError."""
+        """Also what is left of one during which the server was killed. Raises NotFoundError, and
+        ConflictError for one that is being taken."""
         path = self._folder / snapshot_id
-        if not _ID.fullmatch(snapshot_id) or not path.is_dir():
+        draft = path.with_name(f"{snapshot_id}{DRAFT}")
+        if not _ID.fullmatch(snapshot_id) or not (path.is_dir() or draft.is_dir()):
             raise NotFoundError(f"there is no snapshot {snapshot_id[:40]!r}")
+        if snapshot_id in self._taking:
+            raise ConflictError(f"snapshot {snapshot_id} is being taken")
+        self._note_removed(snapshot_id)
         shutil.rmtree(path, ignore_errors=True)
+        self._discard(draft)
 
     def remove_stale(self) -> None:
         """Removes snapshots that were forgotten, and what interrupted ones left. By age: a
         job does, which asks the clock guard."""
         before = time.time() - SNAPSHOT_KEPT_S
         for path in self._folder.glob("*"):
-            if path.stat().st_mtime < before:
-                shutil.rmtree(path, ignore_errors=True)
-                forget(self._data / TELEMETRY, path.name.partition(".")[0])
+            if path.stat().st_mtime >= before or _id_of(path) in self._taking:
+                continue
+            if path.is_dir():
+                self._note_removed(_id_of(path))
+                self._discard(path)
+            else:  # a mark of a command
+                path.unlink(missing_ok=True)
 
-    def _known(self) -> list[Path]:
-        return [path for path in self._folder.glob("*") if _ID.fullmatch(path.name)]
+    def _remove_dead_drafts(self) -> None:
+        """What a killed server left: no other one uses the directory."""
+        for draft in self._folder.glob(f"*{DRAFT}"):
+            if _id_of(draft) not in self._taking:
+                self._note_removed(_id_of(draft))
+                self._discard(draft)
+
+    def _note_removed(self, snapshot_id: str) -> None:
+        audit_trail.record(self._database, Entry("delete", "snapshot", snapshot_id))
+
+    def _discard(self, path: Path) -> None:
+        """A snapshot or a draft, with what the engine has of it."""
+        shutil.rmtree(path, ignore_errors=True)
+        forget(self._data / TELEMETRY, _id_of(path))
+
+    def _known(self) -> set[str]:
+        return {path.name for path in self._folder.glob("*") if _ID.fullmatch(path.name)}
 
     def _copy_engines(self, draft: Path, name: str) -> None:
         """Both at one moment; the state is written out when ingest goes on already."""
@@ -124,3 +171,7 @@ class Snapshots:
                     os.link(Path(path) / name, draft / here / name, follow_symlinks=False)
                 except FileNotFoundError:  # evicted or renamed since
                     continue
+
+
+def _id_of(path: Path) -> str:
+    return path.name.partition(".")[0]

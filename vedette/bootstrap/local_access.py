@@ -19,6 +19,8 @@ from vedette.state.policy import groups
 
 FILE_NAME = "server.json"
 
+ELSEWHERE = 0
+
 TOKEN_NAME = "programs on this machine"  # noqa: S105 - a name, not a secret
 
 
@@ -33,6 +35,7 @@ class LocalAccess:
     certificate: str
     """Path of the certificate to trust; "" for plain HTTP."""
     pid: int
+    """Of the server; `ELSEWHERE` for one on another machine."""
 
 
 class LocalTokens:

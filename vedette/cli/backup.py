@@ -7,9 +7,10 @@ telemetry. A stopped one is read as it lies, under its lock.
 import fcntl
 import os
 import re
+import secrets
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,15 +20,23 @@ import typer
 import vedette
 from vedette.backup.cipher import Cipher, read_key, write_key
 from vedette.backup.repository import Progress, Repository
-from vedette.backup.snapshots import FOLDER, TELEMETRY
+from vedette.backup.snapshots import DRAFT, FOLDER, STATE_FILE, TELEMETRY
 from vedette.blobs.blob_store import BlobStore
 from vedette.blobs.local_directory import LocalDirectory
 from vedette.bootstrap.local_access import LocalAccess, read_access
-from vedette.cli.options import ConfigOption, DataOption, load_settings
+from vedette.cli.options import (
+    ConfigOption,
+    DataOption,
+    load_settings,
+    local_headers,
+    operator,
+)
 from vedette.cli.printing import print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError, UnavailableError
 from vedette.limits import BACKUP_DEADLINE_S
+from vedette.state.accounts.audit_note import note_in
+from vedette.state.db.audit_log import Entry
 from vedette.store.engine.directory_lock import directory_lock
 
 app = typer.Typer(no_args_is_help=True)
@@ -48,7 +57,11 @@ CredentialsOption = Annotated[
 
 _BUCKET: Final = re.compile(r"s3://([^/]+)/?(.*)")
 _READER: Final = ".reader"
-"""End of the name of a file beside a snapshot, which is locked while a command here reads it."""
+"""End of the name of a file beside a snapshot, which is locked while a command here has the
+snapshot taken, and reads it."""
+
+_UNLOCKED: Final = ".unlocked"
+"""End of its name before it is locked."""
 
 _NOT_COPIED: Final = frozenset({FOLDER, "server.json", "server.log"})
 
@@ -83,9 +96,12 @@ def create(
         copied[0] += done.is_new
         copied[1] += done.size if done.is_new else 0
 
-    with _source(settings.data) as source:
+    told = {"place": target, "encrypted": key is not None}
+    with _source(settings.data, Entry("run", "backup", target, after=told)) as source:
         made_us = SystemClock().now_us()
         made = repository.create(source, made_us, vedette.__version__, note, _NOT_COPIED)
+        told = told | {"files": made.files, "bytes": made.size}
+        _note(settings.data, Entry("create", "backup", made.id[:12], after=told))
     typer.echo(
         f"backup {made.id[:12]}: {made.files} files, {made.size / 1e6:,.1f} MB; "
         f"new {copied[0]} files, {copied[1] / 1e6:,.1f} MB"
@@ -134,9 +150,16 @@ def forget(
     endpoint: EndpointOption = "",
     region: RegionOption = "us-east-1",
     credentials: CredentialsOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
 ) -> None:
-    """Remove old backups. Run it while no backup is being made there."""
-    gone = _repository(target, key, endpoint, region, credentials).forget(keep)
+    """Remove old backups. Run it while no backup is being made there. The audit log of the server
+    in --data has it, where there is one."""
+    repository = _repository(target, key, endpoint, region, credentials)
+    place = load_settings(data, config).settings.data
+    if (place / STATE_FILE).exists():
+        _note(place, Entry("delete", "backup", target, before={"kept": keep}))
+    gone = repository.forget(keep)
     typer.echo(f"removed {gone} backups")
 
 
@@ -160,7 +183,7 @@ def restore(
     config: ConfigOption = None,
 ) -> None:
     """Make a data directory again from a backup, every byte verified. It must not exist, or be
-    empty."""
+    empty. Its audit log has who did it."""
     place = load_settings(data, config).settings.data
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadRequestError(f"{place} is not empty: name a new directory with --data")
@@ -176,7 +199,9 @@ def restore(
     def note(_done: Progress) -> None:
         files[0] += 1
 
-    repository.restore(name, draft, note)
+    made = repository.restore(name, draft, note)
+    told = {"place": target, "made": time_text(made.made_us), "directory": str(place.resolve())}
+    _note(draft, Entry("run", "restore", name[:12], after=told))
     os.sync()  # a power cut after the answer loses no file of it
     draft.replace(place)
     os.sync()
@@ -185,38 +210,78 @@ def restore(
 
 
 @contextmanager
-def _source(data: Path) -> Iterator[Path]:
-    """A directory whose files do not change: a snapshot, or a stopped server's own."""
+def _source(data: Path, begun: Entry) -> Iterator[Path]:
+    """A directory whose files do not change: a snapshot, or a stopped server's own. The entry is in
+    its audit log, too."""
     access = read_access(data)
     if access is None:
         if not (data / "state.db").exists():
             raise BadRequestError(f"there is no server data in {data}: name it with --data")
         with directory_lock(data / TELEMETRY.parent):
+            _note(data, begun)
             yield data
         return
     with _client(access) as client:
-        _remove_abandoned(client, data / FOLDER)
-        answer = _asked(client, "POST", "/api/v1/backup/snapshot")
-        mark = data / FOLDER / f"{answer['id']}{_READER}"
-        draft = mark.with_suffix(".draft")  # nobody sees the mark before it is locked
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600), "w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            draft.rename(mark)
+        folder = _snapshot_folder(data)
+        _remove_abandoned(client, folder)
+        _note(data, begun)
+        with _marked(folder) as mark:
+            answer = _asked(client, "POST", f"/api/v1/backup/snapshot?id={mark.stem}")
             try:
                 yield Path(str(answer["path"]))
             finally:
                 _remove(client, mark)
 
 
+def _snapshot_folder(data: Path) -> Path:
+    """Where snapshots are; the server's account owns it, whoever is first."""
+    folder = data / FOLDER
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        owner = data.stat()
+        os.chown(folder, owner.st_uid, owner.st_gid)
+    return folder
+
+
+@contextmanager
+def _marked(folder: Path) -> Iterator[Path]:
+    """The locked mark of a snapshot that is not taken yet: whatever is killed from here on, the
+    next command knows it for abandoned."""
+    mark = folder / f"{secrets.token_hex(8)}{_READER}"
+    draft = mark.with_suffix(_UNLOCKED)  # nobody sees the mark before it is locked
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600), "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        draft.rename(mark)
+        try:
+            yield mark
+        finally:
+            if not _is_there(mark):
+                mark.unlink(missing_ok=True)
+
+
+def _is_there(mark: Path) -> bool:
+    """Whether a snapshot, or the beginning of one, lies beside its mark."""
+    return mark.with_suffix("").is_dir() or mark.with_suffix(DRAFT).is_dir()
+
+
+def _note(data: Path, entry: Entry) -> None:
+    """Writes into the audit log of a directory. Copying what is there, or making it again, does not
+    fail by a full disk or an older version: it is said."""
+    try:
+        note_in(data, entry, operator())
+    except UnavailableError as error:
+        typer.echo(f"{data}: not in its audit log: {error.message}", err=True)
+
+
 def _remove_abandoned(client: httpx.Client, folder: Path) -> None:
     """Snapshots of commands that were killed: a few of them, and there is room for none."""
     for mark in folder.glob(f"*{_READER}"):
-        with mark.open() as held:
+        with suppress(FileNotFoundError), mark.open() as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                continue  # another command reads it
-            if mark.with_suffix("").is_dir():
+                continue  # another command has it
+            if _is_there(mark):
                 _remove(client, mark)
             else:
                 mark.unlink(missing_ok=True)
@@ -227,7 +292,7 @@ def _client(access: LocalAccess) -> httpx.Client:
     return httpx.Client(
         base_url=access.url,
         verify=context,
-        headers={"X-Auth-Token": access.token},
+        headers=local_headers(access),
         timeout=BACKUP_DEADLINE_S,
     )
 
@@ -251,7 +316,7 @@ def _remove(client: httpx.Client, mark: Path) -> None:
     try:
         _asked(client, "DELETE", f"/api/v1/backup/snapshot/{mark.stem}")
     except UnavailableError as error:
-        typer.echo(f"snapshot {mark.stem} stays for a day: {error.message}", err=True)
+        typer.echo(f"snapshot {mark.stem} stays until the next backup: {error.message}", err=True)
     else:
         mark.unlink(missing_ok=True)
 

@@ -13,7 +13,7 @@ from vedette.binaries.file_facts import FileFacts
 from vedette.binaries.file_reader import FileReader
 from vedette.binaries.trust_store import load_trust
 from vedette.bootstrap.local_access import LocalAccess, read_access
-from vedette.cli.options import ConfigOption, DataOption, load_settings
+from vedette.cli.options import ConfigOption, DataOption, load_settings, local_headers
 from vedette.cli.printing import print_json
 from vedette.errors import BadRequestError, StartError, UnavailableError, VedetteError
 from vedette.limits import BINARY_ADD_S, COPIED_FILE_BYTES_MAX
@@ -97,7 +97,7 @@ def _client(access: LocalAccess) -> httpx.Client:
     trust = ssl.create_default_context(cafile=access.certificate) if access.certificate else False
     return httpx.Client(
         base_url=access.url,
-        headers={"X-Auth-Token": access.token},
+        headers=local_headers(access),
         verify=trust,
         timeout=BINARY_ADD_S,
         trust_env=False,

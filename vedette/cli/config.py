@@ -13,8 +13,8 @@ from vedette.cli.options import (
     DataOption,
     JsonOption,
     SetOption,
+    examine_settings,
     load_settings,
-    setting_problems,
 )
 from vedette.cli.printing import print_json, print_table
 from vedette.clock import SystemClock
@@ -80,15 +80,16 @@ def check(
     Names every unknown or wrong entry with its place, and looks at files, data directory,
     certificate, port and databases. Exit code 2: it could not start; else 0.
     """
+    examined = examine_settings(data, config, assignments)
     findings = [
         Finding("settings", "error", text, "mend or remove it; `vedette config show` has all names")
-        for text in setting_problems(data, config, assignments)
+        for text in examined.problems
     ]
-    if not findings:
-        settings = load_settings(data, config, assignments).settings
-        is_running = settings.data.is_dir() and _runs(settings.data)
-        now_us = SystemClock().now_us()
-        findings = list(check_config(settings, now_us, is_running=is_running))
+    place = examined.loaded.settings.data
+    is_running = place.is_dir() and _runs(place)
+    findings += check_config(
+        examined.loaded, SystemClock().now_us(), is_running=is_running, wrong=examined.wrong
+    )
     if as_json:
         print_json(findings_body(findings, is_running=False)["findings"])
     else:

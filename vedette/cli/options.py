@@ -1,7 +1,7 @@
 """Options shared by commands, and their conversion to settings."""
 
-import getpass
 import os
+import pwd
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
+from vedette.bootstrap.local_access import ELSEWHERE, LocalAccess
 from vedette.errors import StartError
-from vedette.settings import Loaded, SettingsError, load, problems
-from vedette.state.db.author import Author, acting_as
+from vedette.settings import Examined, Loaded, SettingsError, examine, load
+from vedette.state.db.author import Author, acting_as, operator_header, operator_name
 from vedette.state.db.database import Database, open_database
 from vedette.state.start import check_current
 
@@ -56,13 +57,14 @@ def load_settings(
         raise StartError(str(error)) from None
 
 
-def setting_problems(
+def examine_settings(
     data: Path | None, config: Path | None, assignments: Sequence[str] | None
-) -> list[str]:
-    """All that is wrong with the settings of all layers."""
+) -> Examined:
+    """The settings of all layers, with all that is wrong with them."""
     given: dict[str, object] = {} if data is None else {"data": data}
-    flags = _assigned(assignments or ()) | given
-    return problems(flags=flags, environ=os.environ, config=config)
+    assigned = _assigned(assignments or ())
+    typed_as = {name: f"--set {name}" for name in assigned}
+    return examine(flags=assigned | given, environ=os.environ, config=config, typed_as=typed_as)
 
 
 @contextmanager
@@ -89,10 +91,16 @@ def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
 def operator() -> Author:
     """Who typed the command, for the audit log."""
     try:
-        name = os.environ.get("SUDO_USER") or getpass.getuser()
+        name = os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
     except (KeyError, OSError):  # an account without a name
         name = str(os.getuid())
-    return Author("command", name)
+    return Author("command", operator_name(name))
+
+
+def local_headers(access: LocalAccess) -> dict[str, str]:
+    """Of requests to a server: the token, and to that on this machine who typed the command."""
+    typed_by = {} if access.pid == ELSEWHERE else operator_header(operator())
+    return {"X-Auth-Token": access.token, **typed_by}
 
 
 def _assigned(assignments: Sequence[str]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from vedette.bootstrap.local_access import read_access
-from vedette.cli.options import load_settings
+from vedette.cli.options import load_settings, local_headers
 from vedette.errors import BadRequestError, StartError, UnavailableError
 from vedette.limits import FEED_REQUEST_S
 from vedette.simulate.bulk_client import tls_context
@@ -24,7 +24,7 @@ def running_server(data: Path | None, config: Path | None) -> Iterator[httpx.Cli
     ca = Path(access.certificate) if access.certificate else None
     with httpx.Client(
         base_url=access.url,
-        headers={"X-Auth-Token": access.token},
+        headers=local_headers(access),
         verify=tls_context(ca),
         timeout=FEED_REQUEST_S,
     ) as client:

@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 
 from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.cli.options import local_headers
 from vedette.errors import StartError
 from vedette.limits import (
     COMMAND_REQUEST_TIMEOUT_S,
@@ -110,7 +111,7 @@ def api_client(access: LocalAccess, timeout_s: float = COMMAND_REQUEST_TIMEOUT_S
     certificate = Path(access.certificate) if access.certificate else None
     return httpx.Client(
         base_url=access.url,
-        headers={"X-Auth-Token": access.token},
+        headers=local_headers(access),
         verify=tls_context(certificate),
         timeout=timeout_s,
     )

@@ -4,7 +4,7 @@ import errno
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import closing
 from pathlib import Path
 from typing import Final, get_args
@@ -15,7 +15,7 @@ from vedette.doctor.finding import Finding
 from vedette.doctor.migration import unmoved_state, unmoved_telemetry
 from vedette.errors import VedetteError
 from vedette.limits import CONFIG_CONNECT_S
-from vedette.settings import Setting, Settings, catalogue
+from vedette.settings import Loaded, Setting, Settings, catalogue
 from vedette.state.db.database import open_database
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
@@ -24,35 +24,53 @@ _FOLDERS: Final = frozenset({"data", "feed_files"})
 _PORTS: Final = {"state_dsn": 5432, "clickhouse_dsn": 8123}
 
 
-def check_config(settings: Settings, now_us: int, *, is_running: bool) -> Iterator[Finding]:
-    """Findings of files, folders, the port and the databases that settings name. `is_running`:
-    a server runs on this data directory, and has the port."""
-    yield from _files(settings)
-    yield from _data(settings.data)
-    yield from check_certificate(settings, now_us)
-    yield from _ciphers(settings)
-    if not is_running:
+def check_config(
+    loaded: Loaded, now_us: int, *, is_running: bool, wrong: Set[str] = frozenset()
+) -> Iterator[Finding]:
+    """Findings of files, folders, the port and the databases that settings name, but for those that
+    are `wrong`. `is_running`: a server runs on this data directory, and has the port."""
+    settings = loaded.settings
+    yield from _files(loaded, wrong)
+    if "data" not in wrong:
+        yield from _data(settings.data)
+    if wrong.isdisjoint(("data", "http", "tls_cert", "tls_key")):
+        yield from check_certificate(settings, now_us)
+    if "tls_ciphers" not in wrong:
+        yield from _ciphers(loaded)
+    if not is_running and wrong.isdisjoint(("listen_host", "listen_port")):
         yield from _port(settings)
     for name, port in _PORTS.items():
-        yield from _database(name, getattr(settings, name), port)
-    yield from _unmoved(settings)
+        if name not in wrong:
+            yield from _database(_named(loaded, name), getattr(settings, name), port)
+    if wrong.isdisjoint(("data", "clickhouse_cluster", "clickhouse_quorum", *_PORTS)):
+        yield from _unmoved(settings)
 
 
-def _files(settings: Settings) -> Iterator[Finding]:
+def _files(loaded: Loaded, wrong: Set[str]) -> Iterator[Finding]:
+    settings = loaded.settings
     for setting in catalogue().values():
         path = getattr(settings, setting.name)
-        if isinstance(path, Path) and setting.name not in _FOLDERS and _is_file(setting):
+        if setting.name in wrong or setting.name in _FOLDERS or not isinstance(path, Path):
+            continue
+        if _is_file(setting):
             try:
                 with path.open("rb"):
                     pass
             except OSError as error:
-                yield Finding("files", "error", f"{setting.name}: {path}: {error.strerror}",
+                text = f"{_named(loaded, setting.name)}: {path}: {error.strerror}"
+                yield Finding("files", "error", text,
                               "name a file that this user can read, or leave the setting out",
                               )  # fmt: skip
     folder = settings.feed_files
-    if folder is not None and not os.access(folder, os.R_OK | os.X_OK):
-        yield Finding("files", "error", f"feed_files: {folder} is no folder that can be read",
-                      "make it, or leave the setting out")  # fmt: skip
+    if "feed_files" in wrong or folder is None:
+        return
+    if not os.access(folder, os.R_OK | os.X_OK):
+        text = f"{_named(loaded, 'feed_files')}: {folder} is no folder that can be read"
+        yield Finding("files", "error", text, "make it, or leave the setting out")
+
+
+def _named(loaded: Loaded, name: str) -> str:
+    return loaded.origins[name].named(name)
 
 
 def _is_file(setting: Setting) -> bool:
@@ -72,13 +90,15 @@ def _data(data: Path) -> Iterator[Finding]:
         yield Finding("data", "ok", f"data: {data} can be {'written' if there == data else 'made'}")
 
 
-def _ciphers(settings: Settings) -> Iterator[Finding]:
+def _ciphers(loaded: Loaded) -> Iterator[Finding]:
+    settings = loaded.settings
     if not settings.tls_ciphers:
         return
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(settings.tls_ciphers)
     except ssl.SSLError:
-        yield Finding("tls", "error", f"tls_ciphers: {settings.tls_ciphers!r} names no cipher",
+        text = f"{_named(loaded, 'tls_ciphers')}: {settings.tls_ciphers!r} names no cipher"
+        yield Finding("tls", "error", text,
                       "try it with `openssl ciphers`, or leave the setting out")  # fmt: skip
 
 

@@ -45,6 +45,10 @@ PASSWORD_CHARS_MAX = 1_000
 USER_DETAIL_CHARS_MAX = 300
 """Characters of a first name, last name or mail address."""
 
+OPERATOR_NAME_CHARS_MAX = 64
+"""Characters of the account of whoever types a command, as the audit log has it: accounts of Linux
+have 32, those of a directory may have a domain before them."""
+
 SQLITE_BUSY_MS = 10_000
 """How long an SQLite writer waits for another one; commits take milliseconds."""
 
@@ -110,6 +114,10 @@ locks a user out from a single one."""
 
 SIGN_INS_OF_ADDRESS_MAX = 40
 """Attempts of one address for all users: an office has one address for many people."""
+
+LOCK_OUTS_NOTED_MAX = 100
+"""Entries of the audit log about those who are locked out in that time: whoever has thousands of
+addresses runs into one lock after the other."""
 
 SIGN_IN_LINK_S = 15 * 60
 """Seconds that a link signs in: long enough to carry it from a terminal to a browser."""

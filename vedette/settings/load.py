@@ -7,15 +7,16 @@ file are relative to the file, all others to the working directory.
 """
 
 import difflib
-import ipaddress
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from vedette.settings.catalogue import Loaded, Settings, catalogue
+from vedette.settings.conflict import Conflict, conflicts
 from vedette.settings.setting import ENVIRONMENT_PREFIX, About, Origin, Setting, SettingsError
 
 CONFIG_VARIABLE = "VEDETTE_CONFIG"
@@ -26,8 +27,6 @@ FOREIGN_VARIABLE = re.compile(
 )
 """Variables that begin like ours and are no settings: the secrets that commands take, the test
 suite's, and the links that Kubernetes makes for a service called vedette."""
-
-_OWN_ADDRESSES = (ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1"))
 
 _SIZE = re.compile(r"(\d+)\s*([KMGT]i?)?B?", re.IGNORECASE)
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -48,43 +47,97 @@ def load(
     Raises SettingsError for an unknown name, a bad value, a file that cannot be read, and
     for settings that do not go together.
     """
-    arguments = typed_as or {}
-    given = _named(
-        (name, value, Origin("flag", arguments.get(name, "--" + name.replace("_", "-"))))
-        for name, value in flags.items()
-    )
+    given = _named(_from_flags(flags, typed_as))
     variables = _named(_from_environment(environ))
-    file = _named(_from_file(*_config_path(config, environ, variables | given)))
+    path, is_named = _config_path(config, environ, variables | given)
+    file = _named(_from_file(path, is_named))
+    if "data" in file and not is_named:
+        raise _data_within(file["data"][1])
     read = file | variables | given
     typed = {name: _typed(catalogue()[name], *found) for name, found in read.items()}
-    settings = Settings(**typed)
+    loaded = _loaded(typed, read)
+    for conflict in conflicts(loaded.settings):
+        raise SettingsError(_told(conflict, loaded))
+    return loaded
+
+
+def _loaded(typed: Mapping[str, Any], read: Given) -> Loaded:
     origins = {name: read[name][1] if name in read else Origin("default") for name in catalogue()}
-    _check_together(settings)
-    return Loaded(settings, origins)
+    return Loaded(Settings(**typed), origins)
 
 
-def problems(
-    *, flags: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None
-) -> list[str]:
+def _told(conflict: Conflict, loaded: Loaded) -> str:
+    """With the place of the first of the settings that was given."""
+    origins = [loaded.origins[name] for name in conflict.names]
+    return next((one for one in origins if one.place), origins[0]).named(conflict.text)
+
+
+def _data_within(origin: Origin) -> SettingsError:
+    return SettingsError(
+        f"{origin.place}: data: cannot be set by the file inside the data directory; "
+        "name the file with --config"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What the layers hold, right or wrong."""
+
+    loaded: Loaded
+    """With the default in place of each wrong value."""
+    problems: list[str]
+    """All that is wrong, each as `load` says it."""
+    wrong: frozenset[str]
+    """The settings that something is wrong with, or may be meant by a name that is none."""
+
+
+def examine(
+    *,
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    config: Path | None = None,
+    typed_as: Mapping[str, str] | None = None,
+) -> Examined:
     """All that is wrong with the settings, where `load` raises the first: unknown names and bad
-    values of every layer; what does not go together once these are right. Each as `load` says
-    it."""
+    values of every layer, and what does not go together of those that are right."""
     found: list[str] = []
-    entries = [(name, value, Origin("flag", name)) for name, value in flags.items()]
-    entries += _from_environment(environ)
-    given: Given = {}
-    for name, value, origin in entries:
+    wrong: set[str] = set()
+
+    def known(entries: Iterable[tuple[str, object, Origin]], *, may_set_data: bool = True) -> Given:
+        values: Given = {}
+        for name, value, origin in entries:
+            with _noting(found):
+                setting = _known(name, origin)
+                wrong.update({setting.name} & values.keys())
+                _refuse_twice(setting, values, origin)
+                values[setting.name] = (value, origin)
+                if setting.name == "data" and not may_set_data:
+                    del values["data"]
+                    raise _data_within(origin)
+                continue
+            wrong.update(difflib.get_close_matches(name, catalogue(), n=1))
+        return values
+
+    given = known(_from_environment(environ))
+    given |= known(_from_flags(flags, typed_as))
+    path, is_named = _config_path(config, environ, given)
+    file: Given = {}
+    try:
+        file = known(list(_from_file(path, is_named)), may_set_data=is_named)
+    except SettingsError as error:  # nobody knows what it would set
+        found.append(str(error))
+        wrong.update(catalogue())
+    read, typed = file | given, {}
+    for name, (value, origin) in read.items():
         with _noting(found):
-            given[_known(name, origin).name] = (value, origin)
-    with _noting(found):
-        entries += _from_file(*_config_path(config, environ, given))
-    for name, value, origin in entries:
-        with _noting(found):
-            _typed(_known(name, origin), value, origin)
-    if not found:
-        with _noting(found):
-            load(flags=flags, environ=environ, config=config)
-    return list(dict.fromkeys(found))
+            typed[name] = _typed(catalogue()[name], value, origin)
+            continue
+        wrong.add(name)
+    loaded = _loaded(typed, read)
+    of_right = [one for one in conflicts(loaded.settings) if wrong.isdisjoint(one.names)]
+    found += [_told(one, loaded) for one in of_right]
+    wrong.update(name for one in of_right for name in one.names)
+    return Examined(loaded, list(dict.fromkeys(found)), frozenset(wrong))
 
 
 @contextmanager
@@ -100,10 +153,14 @@ def _named(layer: Iterable[tuple[str, object, Origin]]) -> Given:
     values: Given = {}
     for name, value, origin in layer:
         setting = _known(name, origin)
-        if setting.name in values:
-            raise SettingsError(f"{origin.place}: {setting.name}: given twice, by two names")
+        _refuse_twice(setting, values, origin)
         values[setting.name] = (value, origin)
     return values
+
+
+def _refuse_twice(setting: Setting, values: Given, origin: Origin) -> None:
+    if setting.name in values:
+        raise SettingsError(f"{origin.place}: {setting.name}: given twice, by two names")
 
 
 def _config_path(
@@ -130,11 +187,6 @@ def _from_file(path: Path, is_named: bool) -> Iterator[tuple[str, object, Origin
         raise SettingsError(f"{path}: {error}") from None
     for key, value in table.items():
         origin = _line(path, text, key)
-        if key == "data" and not is_named:
-            raise SettingsError(
-                f"{origin.place}: data: cannot be set by the file inside the data directory; "
-                "name the file with --config"
-            )
         yield key, _resolve_path(path, key, value), origin
 
 
@@ -151,6 +203,14 @@ def _line(path: Path, text: str, key: str) -> Origin:
         if line.partition("=")[0].strip().strip("\"'") == key:
             return Origin("file", f"{path}:{number}")
     return Origin("file", str(path))
+
+
+def _from_flags(
+    flags: Mapping[str, object], typed_as: Mapping[str, str] | None
+) -> Iterator[tuple[str, object, Origin]]:
+    for name, value in flags.items():
+        place = (typed_as or {}).get(name, "--" + name.replace("_", "-"))
+        yield name, value, Origin("flag", place)
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, Origin]]:
@@ -241,69 +301,3 @@ def _texts(value: object) -> tuple[str, ...]:
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise ValueError("must be a list of texts")
-
-
-def _check_proxy_protocol(settings: Settings) -> None:
-    if not settings.proxy_protocol:
-        return
-    if not settings.trusted_proxies:
-        raise SettingsError("proxy_protocol: name the proxies in trusted_proxies")
-    for proxy in settings.trusted_proxies:
-        network = ipaddress.ip_network(proxy, strict=False)
-        if any(own.version == network.version and own in network for own in _OWN_ADDRESSES):
-            raise SettingsError(
-                f"proxy_protocol: {proxy} of trusted_proxies holds the address from which commands "
-                "on this machine call the server; have the proxy call from another, e.g. 127.0.0.2"
-            )
-
-
-def _check_together(settings: Settings) -> None:
-    if (settings.tls_cert is None) != (settings.tls_key is None):
-        raise SettingsError("tls_cert, tls_key: give both or none")
-    if settings.http and settings.tls_cert is not None:
-        raise SettingsError("http: a certificate is given as well; choose one of the two")
-    if settings.http and not settings.http_anywhere and not _is_loopback(settings.listen_host):
-        raise SettingsError(
-            f"http: tokens would cross the network unencrypted on {settings.listen_host}; "
-            "listen on loopback, or set http_anywhere behind a proxy that ends TLS"
-        )
-    if settings.commit_bytes_max > settings.queue_bytes_max:
-        raise SettingsError("commit_bytes_max: must not be above queue_bytes_max")
-    for proxy in settings.trusted_proxies:
-        try:
-            ipaddress.ip_network(proxy, strict=False)
-        except ValueError:
-            raise SettingsError(
-                f"trusted_proxies: {proxy!r} is no address and no block such as 10.0.0.0/8"
-            ) from None
-    _check_proxy_protocol(settings)
-    if settings.blob_endpoint and not settings.blob_bucket:
-        raise SettingsError("blob_endpoint: give blob_bucket as well")
-    if settings.blob_endpoint and not re.fullmatch(r"https?://[^/@\s]+/?", settings.blob_endpoint):
-        raise SettingsError(
-            "blob_endpoint: must be https://host:port, without a path; credentials go to "
-            "blob_credentials_file"
-        )
-    _check_networks(settings.egress_allow)
-    for entry in settings.keep:
-        if entry != "default" and not re.fullmatch(r".+:(\*|\d+)", entry):
-            raise SettingsError(
-                f'keep: must be "channel:id", "channel:*" or "default", not {entry!r}'
-            )
-
-
-def _check_networks(texts: Iterable[str]) -> None:
-    for text in texts:
-        try:
-            ipaddress.ip_network(text, strict=False)
-        except ValueError:
-            raise SettingsError(
-                f"egress_allow: {text!r} is no address and no network, as 10.0.0.0/8"
-            ) from None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

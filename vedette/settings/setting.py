@@ -55,6 +55,10 @@ class Origin:
     layer: Literal["default", "file", "environment", "flag"]
     place: str = ""
 
+    def named(self, name: str) -> str:
+        """A setting after the place of its value."""
+        return f"{self.place}: {name}" if self.place else name
+
     def __str__(self) -> str:
         return f"{self.layer} {self.place}".rstrip()
 

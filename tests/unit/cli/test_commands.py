@@ -214,7 +214,7 @@ def test_config_show_says_meaning_unit_and_default(tmp_path: Path) -> None:
     ("arguments", "place"),
     [
         (("--port", "99999"), "--port: listen_port: must be at most"),
-        (("--host", "0.0.0.0", "--http"), "http: tokens would cross"),
+        (("--host", "0.0.0.0", "--http"), "--http: http: tokens would cross"),
         (("--set", "listen_port=x"), "--set listen_port: listen_port: must be"),
         (("--set", "nope=1"), "--set nope: there is no such setting"),
         (("--set", "listen-port=1", "--port", "99999"), "--port: listen_port"),

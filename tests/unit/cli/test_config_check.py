@@ -68,7 +68,70 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 def test_settings_that_do_not_go_together_are_named(tmp_path: Path) -> None:
     file = written(tmp_path / "v.toml", 'tls_cert = "cert.pem"')
-    assert "tls_cert, tls_key: give both or none" in errors("--config", file)
+    assert f"{file}:1: tls_cert, tls_key: give both or none" in errors("--config", file)
+
+
+def test_all_is_named_in_one_run(tmp_path: Path) -> None:
+    """What is no setting, what does not go together, and what is not there."""
+    file = written(
+        tmp_path / "v.toml",
+        "retention_dais = 3",
+        'trusted_proxies = ["10.0.0.0/8", "ten", "eleven"]',
+        "queue_bytes_max = 1024",
+        'smtp_ca = "no-ca.pem"',
+        'tls_ciphers = "ROT13"',
+        'tls_cert = "no-cert.pem"',
+        'blob_endpoint = "https://bucket.example/path"',
+    )
+    text = errors("--config", file, "--data", str(tmp_path / "data"))
+    for line, named in (
+        (1, "retention_dais: there is no such setting"),
+        (2, "trusted_proxies: 'ten' is no address"),
+        (2, "trusted_proxies: 'eleven' is no address"),
+        (3, "commit_bytes_max: must not be above"),
+        (4, f"smtp_ca: {tmp_path / 'no-ca.pem'}: No such file"),
+        (5, "tls_ciphers: 'ROT13'"),
+        (6, "tls_cert, tls_key: give both or none"),
+        (7, "blob_endpoint: give blob_bucket"),
+        (7, "blob_endpoint: must be https://host:port"),
+    ):
+        assert f"{file}:{line}: {named}" in text
+
+
+def test_a_wrong_value_makes_no_other_one_wrong(tmp_path: Path) -> None:
+    """Nothing is said of what depends on it."""
+    file = written(
+        tmp_path / "v.toml",
+        "tls_cert = 5",
+        'tls_key = "key.pem"',
+        'listen_prt = "192.0.2.1"',
+        "proxy_protocol = true",
+        "trusted_proxies = 7",
+    )
+    code, findings = checked("--config", file, "--data", str(tmp_path / "data"))
+    wrong = [one["text"] for one in findings if one["severity"] == "error"]
+    assert code == 2
+    assert [one.removeprefix(f"{file}:").split(": ")[:2] for one in wrong] == [
+        ["3", "listen_prt"],
+        ["1", "tls_cert"],
+        ["5", "trusted_proxies"],
+        ["2", "tls_key"],
+    ]
+    assert not any(one["check"] == "port" for one in findings)
+
+
+def test_nothing_is_guessed_where_the_file_cannot_be_read(tmp_path: Path) -> None:
+    file = written(tmp_path / "v.toml", "listen_port = = 3")
+    assert len(checked("--config", file, "--set", "tls_cert=x")[1]) == 1
+
+
+def test_what_a_flag_or_a_variable_sets_is_named_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VEDETTE_SMTP_CA", "no-ca.pem")
+    text = errors("--data", str(tmp_path), "--set", "tls_key=key.pem")
+    assert "--set tls_key: tls_cert, tls_key: give both or none" in text
+    assert "VEDETTE_SMTP_CA: smtp_ca: no-ca.pem: No such file" in text
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def chunk(number: int, records: int = 3) -> Chunk:
 
 def sent(receiver: Receiver, chunks: list[Chunk]) -> list[str]:
     """Sources of the answers, in order."""
-    connection = Connection(receiver.url, "secret", None)
+    connection = Connection(receiver.url, {"X-Auth-Token": "secret"}, None)
     try:
         answers = [one for each in chunks for one in connection.send(each)]
         answers += connection.flush()

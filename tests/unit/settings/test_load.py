@@ -150,7 +150,7 @@ def test_plain_http_elsewhere_must_be_forced(tmp_path: Path) -> None:
 def test_proxy_headers_are_for_named_proxies_and_not_for_commands_on_the_machine(
     tmp_path: Path, proxies: tuple[str, ...]
 ) -> None:
-    with pytest.raises(SettingsError, match=r"^proxy_protocol: "):
+    with pytest.raises(SettingsError, match=r"^--proxy-protocol: proxy_protocol: "):
         _load(tmp_path, proxy_protocol=True, trusted_proxies=proxies)
     assert _load(tmp_path, proxy_protocol=True, trusted_proxies=("127.0.0.2",))
     assert _load(tmp_path, trusted_proxies=proxies)

@@ -23,7 +23,13 @@ from vedette.model.permission import Groups, groups_with
 from vedette.model.principal import Principal, PrincipalKind, Role
 from vedette.model.scope import Scope
 from vedette.state.accounts.sign_in import network_of
-from vedette.state.db.author import Author, AuthorKind, set_author
+from vedette.state.db.author import (
+    OPERATOR_HEADER,
+    Author,
+    AuthorKind,
+    read_operator,
+    set_author,
+)
 from vedette.state.sensors.key_replacement import KeyKind
 
 _AUTHOR_KINDS: Final[Mapping[PrincipalKind, AuthorKind]] = {
@@ -183,22 +189,31 @@ def scope_of(request: Request) -> Scope:
 
 
 def _author(request: Request, principal: Principal) -> Author:
-    """Who the audit log names for what this request changes."""
-    return Author(
-        _AUTHOR_KINDS[principal.kind],
-        principal.name,
-        client_address(request, services_of(request).settings.trusted_proxies),
-        getattr(request.state, "request_id", ""),
-    )
+    """Who the audit log names for what this request changes. A command on this machine says who
+    typed it; that is believed of the server's own tokens alone, which root and the server's account
+    can read. Raises BadRequestError where they say it wrongly."""
+    services = services_of(request)
+    kind, name = _AUTHOR_KINDS[principal.kind], principal.name
+    address = client_address(request, services.settings.trusted_proxies)
+    typed_by = request.headers.get(OPERATOR_HEADER)
+    if typed_by is not None and _is_own(request, services, principal.token_id, address):
+        kind, name = "command", read_operator(typed_by)
+    return Author(kind, name, address, getattr(request.state, "request_id", ""))
+
+
+def _is_own(request: Request, services: Services, token_id: str, address: str) -> bool:
+    """Whether a request is one of a command on this machine, with a token of `server.json`."""
+    own = services.approved_addresses.own_tokens
+    return token_id in own and is_of_this_machine(request, address)
 
 
 def check_address(request: Request, services: Services, token_id: str = "") -> None:
     """Raises ForbiddenError for an address that is not approved, while approving is on. The
     server's own tokens are good on its machine all the same."""
     address = client_address(request, services.settings.trusted_proxies)
-    approved = services.approved_addresses
-    is_own = token_id in approved.own_tokens and is_of_this_machine(request, address)
-    if not is_own and not approved.allow(address):
+    if _is_own(request, services, token_id, address):
+        return
+    if not services.approved_addresses.allow(address):
         raise ForbiddenError(
             f"requests from {address or 'this address'} are not approved: an administrator has "
             "to add it to the approved list",

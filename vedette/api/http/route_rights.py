@@ -423,6 +423,7 @@ READING_POSTS: Final = frozenset(
         ("POST", "/api/v1/alert/suppression/preview"),
         ("POST", "/api/v1/watchlist/preview"),
         ("POST", "/api/v1/sigma/test"),
+        ("POST", "/api/v1/export"),  # notes what was read
         # A stream is a place in what is read, and nobody else's.
         ("POST", "/api/v6/process/stream"),
         ("PATCH", "/api/v6/process/stream/{stream_id}"),

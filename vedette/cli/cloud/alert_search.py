@@ -14,7 +14,8 @@ from typing import Any, Final
 import httpx
 import typer
 
-from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.bootstrap.local_access import ELSEWHERE, LocalAccess, read_access
+from vedette.cli.options import local_headers
 from vedette.errors import BadRequestError, StartError, UnavailableError
 from vedette.limits import (
     ALERT_EXPORT_CONNECT_S,
@@ -29,9 +30,6 @@ _BUSY: Final = frozenset({429, 502, 503, 504})
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Hosts that a token is sent to without TLS."""
-
-_ELSEWHERE: Final = 0
-"""In place of the process id of a server on this machine."""
 
 Json = dict[str, Any]
 
@@ -56,7 +54,7 @@ def remote_server(url: str, token_file: Path, ca: Path | None) -> Find:
             raise BadRequestError(f"--token-file: {error}") from None
         if not token or " " in token or not token.isprintable():
             raise BadRequestError(f"--token-file: {token_file} does not hold a token")
-        return LocalAccess(url, token, "", str(ca or ""), _ELSEWHERE)
+        return LocalAccess(url, token, "", str(ca or ""), ELSEWHERE)
 
     return find
 
@@ -88,6 +86,7 @@ class AlertSearch:
             raise StartError("no server runs on the data directory: start one with vedette serve")
         self._access = access
         self._client = _client(access)
+        self._export: Json | None = None
 
     def close(self) -> None:
         self._client.close()
@@ -95,12 +94,28 @@ class AlertSearch:
     def __call__(self, body: Json) -> list[Json]:
         """The results of a search. Raises BadRequestError when the server refuses it,
         UnavailableError when it stays away."""
+        self._note_export()
         found: list[Json] = self._answered("POST", self._path, body).json()["results"]
         return found
 
+    def begin_export(self, params: str, form: str) -> None:
+        """Before the first search the server writes into its audit log that its alerts are taken as
+        files."""
+        self._export = {"view": "alerts", "params": params, "format": form}
+
+    def _note_export(self) -> None:
+        """An app of the cloud side may search, and cannot say that: it is told then."""
+        export, self._export = self._export, None
+        if export is None:
+            return
+        try:
+            self._answered("POST", "/api/v1/export", export)
+        except BadRequestError as error:
+            typer.echo(f"the export is not in the audit log: {error.message}", err=True)
+
     def now(self) -> datetime:
         """By the clock of the server, which alerts have their times from."""
-        if self._access.pid != _ELSEWHERE:
+        if self._access.pid != ELSEWHERE:
             return datetime.now(UTC)
         date = self._answered("GET", "/healthz").headers.get("Date", "")
         try:
@@ -149,7 +164,7 @@ class AlertSearch:
 def _client(access: LocalAccess) -> httpx.Client:
     return httpx.Client(
         base_url=access.url,
-        headers={"X-Auth-Token": access.token},
+        headers=local_headers(access),
         verify=tls_context(Path(access.certificate) if access.certificate else None),
         timeout=httpx.Timeout(ALERT_EXPORT_REQUEST_S, connect=ALERT_EXPORT_CONNECT_S),
     )

@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
+from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
@@ -88,6 +89,8 @@ def export_alerts(
             closing(AlertSearch(find, settings.org_key, is_patient=follow)) as search,
             open_files(output, file_format, first.size) as files,
         ):
+            span = {"from": first.at, "to": end, "follow": "true" if follow else ""}
+            search.begin_export(urlencode({k: v for k, v in span.items() if v}), file_format)
             while True:
                 last = _export(search, files, kept, last, end, rows)
                 if not follow:

@@ -26,14 +26,14 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from vedette.bootstrap.local_access import LocalAccess, read_access
+from vedette.bootstrap.local_access import ELSEWHERE, LocalAccess, read_access
 from vedette.bootstrap.malloc_tuning import retain_freed_memory
 from vedette.bootstrap.reader_processes import ReaderLauncher
 from vedette.cli.importing import import_summary
 from vedette.cli.importing.import_sender import Answered, Connection, Sender
 from vedette.cli.importing.import_summary import Summary
 from vedette.cli.loading import loading
-from vedette.cli.options import DataOption, JsonOption, load_settings
+from vedette.cli.options import DataOption, JsonOption, load_settings, local_headers
 from vedette.cli.printing import print_json
 from vedette.errors import StartError, UnavailableError
 from vedette.importer import file_sequence
@@ -108,7 +108,7 @@ def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterato
     on demand, closed at the end."""
     with ExitStack() as closing:
         if url:
-            named = LocalAccess(url, token, token, str(ca or ""), 0)
+            named = LocalAccess(url, token, token, str(ca or ""), ELSEWHERE)
             yield lambda: _connection(named, closing)
             return
         settings = load_settings(data).settings
@@ -121,7 +121,7 @@ def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterato
 
 def _connection(access: LocalAccess, closing: ExitStack) -> Sender:
     certificate = Path(access.certificate) if access.certificate else None
-    connection = Connection(access.url, access.token, certificate)
+    connection = Connection(access.url, local_headers(access), certificate)
     closing.callback(connection.close)
     return connection
 

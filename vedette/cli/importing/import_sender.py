@@ -6,7 +6,7 @@ ones.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -52,10 +52,11 @@ class _Posted(NamedTuple):
 class Connection:
     """Sends chunks over HTTP. Not thread-safe."""
 
-    def __init__(self, url: str, token: str, ca: Path | None) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str], ca: Path | None) -> None:
+        """`headers` hold the token."""
         self._client = httpx.Client(
             base_url=url,
-            headers={"Authorization": f"Bearer {token}"},
+            headers=headers,
             verify=tls_context(ca),
             timeout=IMPORT_REQUEST_TIMEOUT_S,
         )

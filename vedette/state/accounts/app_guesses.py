@@ -6,7 +6,8 @@ than the limits say are compared; other servers of a cluster add one guess each 
 secret costs a read and no write. Whoever is locked out is so with the right secret, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from threading import Lock
 from typing import TypeVar
@@ -15,7 +16,9 @@ from sqlalchemy import Connection, delete, select, update
 
 from vedette.errors import BusyError, UnauthorizedError
 from vedette.limits import APP_GUESSES_MAX, APP_GUESSES_OF_ADDRESS_MAX, SIGN_IN_WINDOW_S
+from vedette.state.accounts.lock_note import AttemptLock, Of, note_lock
 from vedette.state.accounts.sign_in import network_of
+from vedette.state.db.author import acting_as, current_author
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SIGN_IN_ATTEMPT
 
@@ -40,31 +43,42 @@ class AppGuesses:
         Raises UnauthorizedError where it finds nothing, BusyError (`reason` "locked_out") after
         too many of these.
         """
-        limits_of = _keys(who, network_of(address))
+        network = network_of(address)
+        limits_of = _keys(who, network)
         with self._turn:
             with self._database.reading() as connection:
                 _refuse_beyond(connection, limits_of, now_us)
                 found = look(connection)
             if found is not None:
                 return found
-            with self._database.writing() as connection:
-                self._count(connection, limits_of, now_us)
+            author = replace(current_author(), kind="server", name="sign-in", address=address)
+            with acting_as(author), self._database.writing() as connection:
+                for key in list(self._count(connection, limits_of, now_us)):
+                    of: Of = "address" if key in _keys("", network) else "app"
+                    lock = AttemptLock(key, limits_of[key], of, who, network)
+                    note_lock(connection, lock, now_us)
         raise UnauthorizedError("the id or the secret is wrong")
 
-    def _count(self, connection: Connection, limits_of: dict[str, int], now_us: int) -> None:
+    def _count(
+        self, connection: Connection, limits_of: dict[str, int], now_us: int
+    ) -> Iterator[str]:
+        """Yields what is locked from now on."""
         # Counters of guesses: not worth to ask the clock guard for, as in `sign_in.py`.
         old = SIGN_IN_ATTEMPT.c.first_us < now_us - SIGN_IN_WINDOW_S * _SECOND
         connection.execute(
             delete(SIGN_IN_ATTEMPT).where(old, SIGN_IN_ATTEMPT.c.name.in_(limits_of))
         )
-        for key in limits_of:
+        for key, most in limits_of.items():
             row = {"name": key, "attempts": 0, "first_us": now_us}
             connection.execute(insert_new(connection, SIGN_IN_ATTEMPT), row)
-            connection.execute(
+            counted = (
                 update(SIGN_IN_ATTEMPT)
                 .where(SIGN_IN_ATTEMPT.c.name == key)
                 .values(attempts=SIGN_IN_ATTEMPT.c.attempts + 1)
+                .returning(SIGN_IN_ATTEMPT.c.attempts)
             )
+            if connection.scalar(counted) == most:
+                yield key
 
 
 def _keys(who: str, address: str) -> dict[str, int]:

@@ -15,6 +15,7 @@ from vedette.errors import BadRequestError, BusyError, ConflictError, Unauthoriz
 from vedette.limits import IDENTITY_SIGN_INS_OF_ADDRESS_MAX
 from vedette.state.accounts import identities, sign_in, users
 from vedette.state.accounts.identity_providers import EVERYBODY, Provider
+from vedette.state.accounts.lock_note import AttemptLock
 from vedette.state.accounts.users import NewUser
 from vedette.state.db.database import Database
 from vedette.state.db.schema import TEAM_MEMBER, USER
@@ -45,13 +46,10 @@ class Admitted:
 
 def count_attempt(database: Database, address: str, now_us: int) -> None:
     """Raises BusyError above the limit of an address."""
-    with database.writing() as connection:
-        sign_in.count_attempt(
-            connection,
-            f"identities {sign_in.network_of(address)}",
-            IDENTITY_SIGN_INS_OF_ADDRESS_MAX,
-            now_us,
-        )
+    network = sign_in.network_of(address)
+    most = IDENTITY_SIGN_INS_OF_ADDRESS_MAX
+    lock = AttemptLock(f"identities {network}", most, "address", "", network)
+    sign_in.count_all(database, [lock], now_us)
 
 
 def spend(database: Database, number: str, now_us: int) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, delete, select, update
 from vedette import limits
 from vedette.errors import BadRequestError, BusyError, NotFoundError, UnauthorizedError
 from vedette.state.accounts import tokens, users
+from vedette.state.accounts.lock_note import AttemptLock, note_locks
 from vedette.state.accounts.second_factor import check_code
 from vedette.state.accounts.tokens import Issued
 from vedette.state.db.author import current_author, set_author
@@ -113,6 +114,19 @@ def count_attempt(connection: Connection, key: str, most: int, now_us: int) -> N
     _count(connection, key, most, now_us)
 
 
+def count_all(database: Database, locks: list[AttemptLock], now_us: int) -> None:
+    """Counts an attempt for all of them, or for none. Raises BusyError, noted in the audit log,
+    whether or not the user exists."""
+    try:
+        with database.writing() as connection:
+            _delete_old(connection, now_us)
+            for lock in locks:
+                _count(connection, lock.key, lock.attempts_max, now_us)
+    except BusyError:
+        note_locks(database, locks, now_us)
+        raise
+
+
 def issue_link(database: Database, username: str, now_us: int) -> str:
     """The secret of a link that signs this user in once, within `SIGN_IN_LINK_S`. One that was
     made before ends. Raises NotFoundError, also for a user who is disabled."""
@@ -141,18 +155,16 @@ def sign_in_by_link(
     Raises UnauthorizedError, with the reason `second_factor_needed` where only the code is missing,
     which leaves the link good; BusyError with the reason `locked_out`.
     """
-    with database.writing() as connection:
-        _delete_old(connection, now_us)
-        key = f"address {network_of(attempt.address)}"
-        _count(connection, key, limits.SIGN_INS_OF_ADDRESS_MAX, now_us)
+    network = network_of(attempt.address)
+    count_all(database, [_of_address(network)], now_us)
     with database.reading() as connection:
         found = tokens.find_link(connection, link, now_us)
     if found is None:
         raise UnauthorizedError("the link was used, or its time is over", reason="link_ended")
     token_id, user_id, username = found
     set_author(replace(current_author(), name=username))
-    with database.writing() as connection:
-        _count(connection, f"link {token_id}", limits.SIGN_INS_OF_LINK_MAX, now_us)
+    lock = AttemptLock(f"link {token_id}", limits.SIGN_INS_OF_LINK_MAX, "link", username, network)
+    count_all(database, [lock], now_us)
     with database.writing() as connection:
         users.enabled_id_within(connection, username)  # a change of theirs ends the link
         check_code(connection, sealing, user_id, attempt.code, now_us)
@@ -178,29 +190,31 @@ def _matching_hash(
     database: Database, name: str, password: str, address: str, now_us: int
 ) -> str | None:
     """`users.matching_hash`, counted before it is looked at."""
-    with database.writing() as connection:
-        _delete_old(connection, now_us)
-        for key, most in _keys(name, address).items():
-            _count(connection, key, most, now_us)
+    count_all(database, _locks(name, address), now_us)
     return users.matching_hash(database, name, password)
 
 
 def _forget(connection: Connection, name: str, address: str) -> None:
     """Nobody has to answer for the attempts before the right one; an address still does."""
-    own = [key for key in _keys(name, address) if not key.startswith("address ")]
+    own = [lock.key for lock in _locks(name, address) if lock.of != "address"]
     connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.name.in_(own)))
 
 
-def _keys(name: str, address: str) -> dict[str, int]:
+def _locks(name: str, address: str) -> list[AttemptLock]:
     """What is counted, and how many attempts each has. Names are hashed: people type passwords
     where names belong."""
     network = network_of(address)
     user = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return {
-        f"user {user} {network}": limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX,
-        f"user {user}": limits.SIGN_INS_OF_USER_MAX,
-        f"address {network}": limits.SIGN_INS_OF_ADDRESS_MAX,
-    }
+    most, most_of_all = limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX, limits.SIGN_INS_OF_USER_MAX
+    return [
+        AttemptLock(f"user {user} {network}", most, "user from an address", name, network),
+        AttemptLock(f"user {user}", most_of_all, "user", name, network),
+        _of_address(network),
+    ]
+
+
+def _of_address(network: str) -> AttemptLock:
+    return AttemptLock(f"address {network}", limits.SIGN_INS_OF_ADDRESS_MAX, "address", "", network)
 
 
 def _count(connection: Connection, key: str, most: int, now_us: int) -> None:

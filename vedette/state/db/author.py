@@ -9,6 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal
+from urllib.parse import quote, unquote
+
+from vedette.errors import BadRequestError
+from vedette.limits import OPERATOR_NAME_CHARS_MAX
 
 AuthorKind = Literal["user", "token", "sensor", "command", "job", "server"]
 """`token` is an ingest token, `command` a person at the server's command line."""
@@ -27,6 +31,10 @@ class Author:
 
 SERVER: Final = Author("server", "")
 
+OPERATOR_HEADER: Final = "x-vedette-operator"
+"""Who typed the command that makes a request: a name as `operator_header` writes it. It is believed
+of the tokens of `server.json` alone (`api/http/access.py`)."""
+
 _AUTHOR: ContextVar[Author] = ContextVar("author", default=SERVER)
 
 
@@ -37,6 +45,25 @@ def current_author() -> Author:
 def set_author(author: Author) -> None:
     """For the rest of the current context: a request, or a thread."""
     _AUTHOR.set(author)
+
+
+def operator_name(account: str) -> str:
+    """The name of an account as it may stand in the audit log: printable, one line, bounded."""
+    shown = "".join(one if one.isprintable() else "?" for one in account.strip())
+    return shown[:OPERATOR_NAME_CHARS_MAX].strip() or "?"
+
+
+def operator_header(author: Author) -> dict[str, str]:
+    """The header that says who typed a command."""
+    return {OPERATOR_HEADER: quote(author.name, safe="")}
+
+
+def read_operator(value: str) -> str:
+    """The name that a header holds. Raises BadRequestError for one that nobody can have."""
+    name = unquote(value, errors="replace")
+    if not value.isascii() or "\N{REPLACEMENT CHARACTER}" in name or name != operator_name(name):
+        raise BadRequestError(f"{OPERATOR_HEADER}: must be the name of an account")
+    return name
 
 
 @contextmanager

@@ -121,15 +121,16 @@ def linked(link_id: str, here: Here) -> Response:
 @router.post("/api/v1/export", summary="Note an export")
 def note_export(here: Here, body: Body) -> Response:
     """Writes into the audit log that the caller takes all that a view shows as a file. Takes
-    `view` and `params`, `format` (jsonl or csv) and how many `rows`. The console asks for it before
-    it hands a file over; so should a program that exports."""
+    `view` and `params`, `format` (jsonl, csv or parquet) and, where that is known, how many `rows`.
+    The console asks for it before it hands a file over; so should a program that exports."""
     members = Members(body, known=("view", "params", "format", "rows"), of="an export")
     view, params = _view(members, body)
     form = members.text("format")
-    if form not in ("jsonl", "csv"):
-        raise BadRequestError("format: must be jsonl or csv")
-    rows = bounded_number("rows", body.get("rows"), most=ID_MAX)
-    told = {"params": params, "format": form, "rows": rows}
+    if form not in ("jsonl", "csv", "parquet"):
+        raise BadRequestError("format: must be jsonl, csv or parquet")
+    told: dict[str, Any] = {"params": params, "format": form}
+    if "rows" in body:
+        told["rows"] = bounded_number("rows", body["rows"], most=ID_MAX)
     audit_trail.record(here.database, Entry("read", "export", view, after=told))
     return json_answer({"result": "success"})
 

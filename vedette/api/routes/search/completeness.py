@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 import vedette
 from vedette import limits
-from vedette.api.http.access import principal_of, scope_of
+from vedette.api.http.access import scope_of
 from vedette.api.http.responses import json_answer
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described, whole_number
@@ -28,6 +28,7 @@ from vedette.search.completeness.completeness import (
 )
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
+from vedette.state.db.author import current_author
 from vedette.state.sensors import sensor_list, sensor_queues
 from vedette.state.sensors.channel_codes import channel_names
 from vedette.state.sensors.sensor_list import SensorQuery
@@ -80,7 +81,8 @@ async def certificate(request: Request) -> Response:
     """The same of all sensors that answer, signed with the server's key: for an incident's file.
     `vedette completeness verify` checks it."""
     here, scope, query = services_of(request), scope_of(request), request.query_params
-    principal = principal_of(request)
+    author = current_author()
+    made_for = author.name if author.kind == "user" else f"{author.kind} {author.name}"
 
     def work(engine: BoundedEngine) -> Response:
         most = limits.COMPLETENESS_SENSORS_MAX
@@ -94,7 +96,7 @@ async def certificate(request: Request) -> Response:
             "server": identity.store_id if identity else "",
             "version": vedette.__version__,
             "made": instant(here.clock.now_us()),
-            "made_for": principal.name,
+            "made_for": made_for,
             "sees_all_groups": scope.sees_all,
             **body,
         }

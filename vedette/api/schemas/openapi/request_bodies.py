@@ -255,7 +255,7 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ),
     ("POST", "/api/v1/csp-report"): {"oneOf": [OBJECT, OBJECTS]},
     ("POST", "/api/v1/export"): _object(
-        ("view", "format", "rows"), **alike(("view", "params", "format"), TEXT), rows=_NUMBER
+        ("view", "format"), **alike(("view", "params", "format"), TEXT), rows=_NUMBER
     ),
     ("POST", "/api/v1/permalink"): _object(("view",), **alike(("view", "params"), TEXT)),
     ("POST", "/api/v1/secondfactor"): _object(("password",), password=TEXT),

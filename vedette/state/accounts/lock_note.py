@@ -1,0 +1,108 @@
+"""Entries of the audit log for those who are locked out: of a password, a link, an app.
+
+One for each lock, however often it is run into while it lasts, and `LOCK_OUTS_NOTED_MAX` of all in
+`SIGN_IN_WINDOW_S`: nobody fills the log by guessing. A name is written only where it is that of a
+user: people type passwords where names belong.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from sqlalchemy import ColumnElement, Connection, delete, select, update
+
+from vedette.limits import LOCK_OUTS_NOTED_MAX, SIGN_IN_WINDOW_S
+from vedette.state.db.audit_log import Entry, note
+from vedette.state.db.author import acting_as, current_author
+from vedette.state.db.database import Database, insert_new
+from vedette.state.db.schema import SIGN_IN_ATTEMPT, USER
+from vedette.state.db.schema_cloud import CLOUD_APP
+
+_NOTED: Final = "lock-outs in the audit log"
+"""Name among the counters: how many entries were written."""
+
+_SECOND_US: Final = 1_000_000
+
+_UNKNOWN: Final = "(no such name)"
+
+
+Of = Literal["user", "user from an address", "address", "link", "app"]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLock:
+    """A counter of attempts, and what the entry says of it."""
+
+    key: str
+    """Its name in the table of counters."""
+    attempts_max: int
+    of: Of
+    """What is locked out; with `link` and `address` whoever comes with it."""
+    target: str
+    """A name or the id of an app, which are written where they are known; an address."""
+    network: str
+    """Of whoever ran into it."""
+
+
+def note_locks(database: Database, locks: Sequence[AttemptLock], now_us: int) -> None:
+    """Notes those of the locks that are new, after an attempt was refused."""
+    with database.reading() as connection:
+        if not any(_is_new(connection, lock) for lock in locks):
+            return
+    author = replace(current_author(), kind="server", name="sign-in")
+    with acting_as(author), database.writing() as connection:
+        for lock in locks:
+            # The counter goes one beyond its bound, once.
+            new = (
+                update(SIGN_IN_ATTEMPT).where(*_of_new(lock)).values(attempts=lock.attempts_max + 1)
+            )
+            if connection.execute(new).rowcount:
+                note_lock(connection, lock, now_us)
+
+
+def note_lock(connection: Connection, lock: AttemptLock, now_us: int) -> None:
+    """Notes a lock within a transaction, unless there are too many."""
+    old = SIGN_IN_ATTEMPT.c.first_us < now_us - SIGN_IN_WINDOW_S * _SECOND_US
+    connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.name == _NOTED, old))
+    row = {"name": _NOTED, "attempts": 0, "first_us": now_us}
+    connection.execute(insert_new(connection, SIGN_IN_ATTEMPT), row)
+    counted = (
+        update(SIGN_IN_ATTEMPT)
+        .where(SIGN_IN_ATTEMPT.c.name == _NOTED, SIGN_IN_ATTEMPT.c.attempts < LOCK_OUTS_NOTED_MAX)
+        .values(attempts=SIGN_IN_ATTEMPT.c.attempts + 1)
+        .returning(SIGN_IN_ATTEMPT.c.attempts)
+    )
+    written = connection.scalar(counted)
+    if written is None:
+        return
+    told: dict[str, object] = {
+        "of": lock.of,
+        "address": lock.network,
+        "attempts": lock.attempts_max,
+        "minutes": SIGN_IN_WINDOW_S // 60,
+    }
+    if written == LOCK_OUTS_NOTED_MAX:
+        told["further"] = "are not noted for as long"
+    note(connection, Entry("create", "lock-out", _shown(connection, lock), after=told))
+
+
+def _of_new(lock: AttemptLock) -> tuple[ColumnElement[bool], ...]:
+    return (
+        SIGN_IN_ATTEMPT.c.name == lock.key,
+        SIGN_IN_ATTEMPT.c.attempts == lock.attempts_max,
+    )
+
+
+def _is_new(connection: Connection, lock: AttemptLock) -> bool:
+    found = select(SIGN_IN_ATTEMPT.c.name).where(*_of_new(lock))
+    return connection.scalar(found) is not None
+
+
+def _shown(connection: Connection, lock: AttemptLock) -> str:
+    if lock.of == "address":
+        return lock.network
+    if not lock.target.isprintable():  # PostgreSQL compares no zero byte
+        return _UNKNOWN
+    column = CLOUD_APP.c.id if lock.of == "app" else USER.c.username
+    known: str | None = connection.scalar(select(column).where(column == lock.target))
+    return known or _UNKNOWN
