@@ -28,7 +28,17 @@ from vedette import limits
 from vedette.bootstrap.arrivals import Arrival, Arrivals, address_of
 from vedette.bootstrap.descriptors import SocketLimits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
-from vedette.bootstrap.opening import Opening, accepted, answer_plain_http, opening_of, origin_of
+from vedette.bootstrap.opening import (
+    Opening,
+    accepted,
+    answer_plain_http,
+    close,
+    is_closed_by_client,
+    opening_of,
+    origin_of,
+    unwatch,
+    watch,
+)
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -65,6 +75,7 @@ class Acceptor:
         """Of the listening socket and of connections whose handshake has not begun."""
         self._watched: dict[int, Arrival] = {}
         """By file descriptor."""
+        self._is_accepting = False
         self._is_beginning = False
         self._spares: list[int] = []
         self._retry: asyncio.TimerHandle | None = None
@@ -99,15 +110,19 @@ class Acceptor:
     def _resume(self) -> None:
         self._keep_spares()
         self._selector.register(self._listener, select.EPOLLIN)
+        self._is_accepting = True
 
     def _take_turn(self) -> None:
         """What is left over has its turn once the event loop has done other work. Accepts last: new
-        connections have the descriptors of closed ones."""
+        connections have the descriptors of closed ones. Where more wait than are looked at, the
+        listening socket may be behind all of them: it has its turn every time, too."""
         ready = [descriptor for descriptor, _ in self._selector.poll(0, _EVENTS_AT_ONCE)]
         for descriptor in ready:
             if descriptor in self._watched:
                 self._read_opening(self._watched[descriptor])
-        if self._listener.fileno() in ready:
+        if self._is_accepting and (
+            len(ready) == _EVENTS_AT_ONCE or self._listener.fileno() in ready
+        ):
             self._accept()
 
     def _accept(self) -> None:
@@ -134,6 +149,7 @@ class Acceptor:
 
     def _pause(self) -> None:
         self._selector.unregister(self._listener)
+        self._is_accepting = False
         loop = asyncio.get_running_loop()
         self._retry = loop.call_later(limits.SPARE_DESCRIPTORS_RETRY_S, self._resume)
 
@@ -152,7 +168,7 @@ class Acceptor:
     def _read_opening(self, arrival: Arrival) -> None:
         """Something may have arrived: set up, wait for the rest, answer plain HTTP, or close."""
         if arrival.is_answered:
-            if _is_closed_by_client(arrival.client):
+            if is_closed_by_client(arrival.client):
                 self._drop(arrival)
             return
         match self._next_opening(arrival):
@@ -184,13 +200,13 @@ class Acceptor:
     def _watch(self, arrival: Arrival) -> None:
         if not arrival.is_watched:
             arrival.is_watched = True
-            self._selector.register(arrival.client, select.EPOLLIN)
+            watch(self._selector, arrival.client)
             self._watched[arrival.client.fileno()] = arrival
 
     def _unwatch(self, arrival: Arrival) -> None:
         if arrival.is_watched:
             arrival.is_watched = False
-            self._selector.unregister(arrival.client)
+            unwatch(self._selector, arrival.client)
             del self._watched[arrival.client.fileno()]
 
     def _begin_soon(self) -> None:
@@ -242,8 +258,8 @@ class Acceptor:
         if arrival.task is not None:
             arrival.task.cancel()
         else:
-            self._unwatch(arrival)
-            arrival.client.close()
+            self._watched.pop(arrival.client.fileno(), None)
+            close(arrival.client)
 
     def _close_overdue(self) -> None:
         """Close connections whose handshake has not begun in time; those that are being set up
@@ -262,13 +278,3 @@ class Acceptor:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
             return  # none is free: it is tried again with the next connection
-
-
-def _is_closed_by_client(client: socket.socket) -> bool:
-    """Reads and ignores what a client sends after its answer."""
-    try:
-        return not client.recv(limits.IGNORED_BYTES)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True

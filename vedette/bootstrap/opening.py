@@ -8,6 +8,8 @@ a thread that computes.
 
 import ctypes
 import os
+import platform
+import select
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,6 +58,16 @@ _C: Final = ctypes.PyDLL(None, use_errno=True)
 _C.recv.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
 _C.recv.restype = ctypes.c_ssize_t
 
+_EPOLL_CTL_ADD, _EPOLL_CTL_DEL = 1, 2
+
+
+class _EpollEvent(ctypes.Structure):
+    """`struct epoll_event`: packed on x86-64 alone."""
+
+    _pack_ = 1 if platform.machine() == "x86_64" else 8
+    _fields_ = (("events", ctypes.c_uint32), ("data", ctypes.c_uint64))
+
+
 _ADDRESS_ROOM: Final = 128
 """Bytes of an address of any family."""
 
@@ -102,6 +114,30 @@ def _peeked(client: socket.socket, size: int) -> bytes:
     if count < 0:
         raise _os_error()
     return room.raw[:count]
+
+
+def is_closed_by_client(client: socket.socket) -> bool:
+    """Reads and ignores what a client sends after its answer."""
+    room = ctypes.create_string_buffer(limits.IGNORED_BYTES)
+    count = _C.recv(client.fileno(), room, limits.IGNORED_BYTES, 0)
+    return count == 0 or (count < 0 and not isinstance(_os_error(), BlockingIOError))
+
+
+def close(client: socket.socket) -> None:
+    """A selector that watches the connection forgets it by this."""
+    _C.close(client.detach())
+
+
+def watch(selector: select.epoll, client: socket.socket) -> None:
+    """Has a selector wake when something arrives. Raises OSError where it cannot."""
+    descriptor = client.fileno()
+    event = _EpollEvent(select.EPOLLIN, descriptor)
+    if _C.epoll_ctl(selector.fileno(), _EPOLL_CTL_ADD, descriptor, ctypes.byref(event)) < 0:
+        raise _os_error()
+
+
+def unwatch(selector: select.epoll, client: socket.socket) -> None:
+    _C.epoll_ctl(selector.fileno(), _EPOLL_CTL_DEL, client.fileno(), None)
 
 
 def _os_error() -> OSError:

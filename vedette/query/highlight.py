@@ -27,6 +27,7 @@ from vedette.query.check.hives import hive_paths
 from vedette.query.compile.document import SEGMENT, Document
 from vedette.query.nodes import And, Everything, Leaf, Not, Or, Text, Tree
 from vedette.query.parse.escape import unescape
+from vedette.query.pattern import GAP, LETTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,6 @@ Rule = Callable[[str], Patterns]
 
 _SEPARATOR = r"[\\/]"
 _IN_NAME = r"[^\\/]"
-_WORD = r"[\p{L}\p{N}_]"
-_GAP = r"[^\p{L}\p{N}_]"
 _CUT = r"""\s\\"'()\[\]{},=<>&|;"""
 """Separators of a command line, as the inside of a character class."""
 
@@ -213,8 +212,8 @@ def _text(source: str) -> Patterns:
     words = [word for word in pattern_words(unescape(source)) if not is_any(word)]
     if not words:
         return ()
-    body = f"{_GAP}+".join(pattern(word, _WORD + "*", _WORD) for word in words)
-    return (f"(?:^|{_GAP})({body})(?:$|{_GAP})",)
+    body = f"{GAP}+".join(pattern(word, LETTER + "*", LETTER) for word in words)
+    return (f"(?:^|{GAP})({body})(?:$|{GAP})",)
 
 
 def _domain(source: str) -> Patterns:

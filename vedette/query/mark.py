@@ -8,9 +8,9 @@ for every search, which makes many matches in one value quadratic.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from vedette import limits
+from vedette.query.pattern import Pattern
 
 Spans = list[tuple[int, int]]
 """Start and end of marks, in characters, in order, without overlaps."""
@@ -28,15 +28,15 @@ class Budget:
         return had
 
 
-def spans(patterns: Sequence[Any], value: str, budget: Budget | None = None) -> Spans:
-    """Where the first groups of compiled RE2 patterns match; [] when the budget is spent. Empty
+def spans(patterns: Sequence[Pattern], value: str, budget: Budget | None = None) -> Spans:
+    """Where the first groups of patterns match; [] when the budget is spent. Empty
     matches mark nothing."""
     encoded = value.encode("utf-8", "surrogatepass")
     found: list[tuple[int, int]] = []
     for pattern in patterns:
         if budget is not None and not budget.take(len(value) + 1):
             break
-        found.extend(_matches(pattern, encoded))
+        found.extend(_matches(pattern, pattern.text(encoded)))
     return _in_characters(encoded, _merged(sorted(found)))
 
 
@@ -50,12 +50,12 @@ def marked(value: str, found: Spans, before: str, after: str) -> str:
     return "".join([*parts, value[position:]])
 
 
-def _matches(pattern: Any, text: bytes) -> Iterator[tuple[int, int]]:
+def _matches(pattern: Pattern, text: bytes) -> Iterator[tuple[int, int]]:
     """Spans in bytes. The next search begins where the group ended, not the match: a separator
     behind one match may be the one in front of the next."""
     position = 0
     for _ in range(limits.HIGHLIGHT_MARKS_MAX):
-        match = pattern.search(text, position)
+        match = pattern.regex.search(text, position)
         if match is None:
             return
         start, end = match.span(1)

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, assert_never
 
-import re2
-
 from vedette.model import tokens
 from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, RARITIES, WRITTEN, WRITTEN_JOIN
 from vedette.model.findings.tag import TAGS, Tag
 from vedette.model.host import minutes_ahead
 from vedette.query.compile.document import BINARY, SEGMENT, TAG, Document
 from vedette.query.nodes import And, Everything, Not, Or
+from vedette.query.pattern import compile_pattern
 from vedette.query.typed import (
     AddressTest,
     Checked,
@@ -342,8 +341,8 @@ def _contains(needles: list[str]) -> Callable[[str], bool]:
 
 
 def _matches(needles: list[str]) -> Callable[[str], bool]:
-    patterns = [re2.compile(needle) for needle in needles]
-    return lambda text: any(pattern.search(text) is not None for pattern in patterns)
+    patterns = [compile_pattern(needle) for needle in needles]
+    return lambda text: any(pattern.is_in(text) for pattern in patterns)
 
 
 _SHAPES: Mapping[str, Callable[[list[str]], Callable[[str], bool]]] = {

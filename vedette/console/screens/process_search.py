@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Final
 
-import re2
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -33,6 +32,7 @@ from vedette.query.highlight import markers
 from vedette.query.mark import Budget, Spans, spans
 from vedette.query.nodes import Tree
 from vedette.query.parse.query_params import carried_query
+from vedette.query.pattern import Pattern, compile_pattern
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.events.preview import PreviewRequest, preview
 from vedette.search.processes.highlights import patterns_by_column
@@ -341,11 +341,11 @@ def _value_text(name: str, value: str | int) -> str:
     return str(value)
 
 
-def _patterns(tree: Tree) -> dict[str, Sequence[Any]]:
+def _patterns(tree: Tree) -> dict[str, Sequence[Pattern]]:
     """Compiled patterns of a query by the column whose values they mark."""
     found = patterns_by_column(markers(tree))
     return {
-        column: [re2.compile(one) for one in texts]
+        column: [compile_pattern(one) for one in texts]
         for column, texts in found.items()
         if column in _MARKED
     }

@@ -20,14 +20,13 @@ from vedette.query.check.glob import (
     without_outer_stars,
 )
 from vedette.query.parse.escape import unescape
+from vedette.query.pattern import GAP, LETTER
 from vedette.query.typed import NEVER, NumberTest, PresentTest, Test, Tests, TextTest
 
 _NO_SEPARATOR = r"[^\\]"
 _NO_DOT = r"[^.]"
 _HASH_CHARS = {"md5": 32, "sha1": 40, "sha256": 64}
 _HASH = re.compile(r"[0-9a-f*?]+")
-_WORD_CHAR = r"[\p{L}\p{N}_]"
-_GAP = r"[^\p{L}\p{N}_]"
 
 
 def keyword(field: Field, source: str) -> Tests:
@@ -124,10 +123,9 @@ def text(field: Field, source: str) -> Tests:
     if len(words) > QUERY_WORDS_MAX:
         raise ValueError(f"takes at most {QUERY_WORDS_MAX} words")
     bodies = [
-        _WORD_CHAR + "+" if word == "*" else pattern(word, _WORD_CHAR + "*", _WORD_CHAR)
-        for word in words
+        LETTER + "+" if word == "*" else pattern(word, LETTER + "*", LETTER) for word in words
     ]
-    needle = f"(?s)(?:^|{_GAP}){f'{_GAP}+'.join(bodies)}(?:{_GAP}|$)"
+    needle = f"(?s)(?:^|{GAP}){f'{GAP}+'.join(bodies)}(?:{GAP}|$)"
     spaced = f" {' '.join(words)} "
     return tuple(
         TextTest(column, "folded", "matches", needle, index_words(column, spaced))

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import re2
-
 from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.columns import EVENT_KINDS
@@ -21,6 +19,7 @@ from vedette.model.ids import unique_id
 from vedette.query import Tree
 from vedette.query.highlight import Marker, markers
 from vedette.query.mark import Budget, marked, spans
+from vedette.query.pattern import compile_pattern
 from vedette.search.deadline import raise_if_over
 from vedette.search.processes.process_columns import Row
 from vedette.store.engine.client import Engine
@@ -75,7 +74,8 @@ class Highlights:
         self._reach = reach
         self._is_over = False
         self._patterns = {
-            column: [re2.compile(one) for one in patterns] for column, patterns in by_column.items()
+            column: [compile_pattern(one) for one in patterns]
+            for column, patterns in by_column.items()
         }
         self._budget = Budget()
         self._ids: dict[str, dict[str, None]] = {}
@@ -113,7 +113,7 @@ def marked_text(value: str, patterns: Sequence[str], reach: Reach = EVERYWHERE) 
     if not patterns:
         return value
     raise_if_over(reach)
-    found = spans([re2.compile(one) for one in patterns], value)
+    found = spans([compile_pattern(one) for one in patterns], value)
     return marked(value, found, BEFORE, AFTER) if found else value
 
 
