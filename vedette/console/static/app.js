@@ -10,6 +10,7 @@ import { closeMenu, openMenu, startMenus } from "./menu.js";
 import { openOmnibox } from "./omnibox.js";
 import { adopt, all, keepAll, prefer, preference } from "./preferences.js";
 import "./pulse.js";
+import { startSplitters } from "./splitter.js";
 import { showTimes, switchZone } from "./time.js";
 
 const next = (name, values) => () => prefer(name, values[(values.indexOf(preference(name)) + 1) % values.length]);
@@ -177,6 +178,7 @@ startFailures();
 startWaiting();
 startAnswers();
 startFlyout();
+startSplitters();
 startPreferences();
 showTimes();
 // Keys act on the list at once, and a reader sees where.

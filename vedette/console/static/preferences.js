@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 
 const NAME = "vedette.preferences";
-const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", language: "", start: "", visit: "" };
+const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", language: "", start: "", visit: "", flyout: 30, tree: 38 };
 
 let known = read();
 
@@ -17,7 +17,7 @@ function read() {
 
 export const preference = (name) => known[name];
 
-function keep(values) {
+export function keep(values) {
   known = { ...known, ...values };
   localStorage.setItem(NAME, JSON.stringify(known));
   apply();
@@ -42,7 +42,10 @@ export const all = () => known;
 export function apply() {
   const root = document.documentElement;
   for (const name of ["theme", "density", "hidden"]) root.dataset[name] = known[name];
+  for (const [name, unit] of [["flyout", "rem"], ["tree", "%"]]) root.style.setProperty(`--${name}`, Number(known[name]) + unit);
   if (known.language) document.cookie = `language=${encodeURIComponent(known.language)};path=/ui;max-age=31536000;secure;samesite=strict`; // pages are made in it
+  document.dispatchEvent(new Event("look")); // what is drawn has other colours, or another zone
 }
 
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
 apply();

@@ -7,6 +7,7 @@ import { exportFrom } from "./export.js";
 import { icon, make, many, number, parameter, say, setParameter } from "./dom.js";
 import { bind } from "./keys.js";
 import { ProcessMap } from "./map.js";
+import { preference } from "./preferences.js";
 import { LANES, STEPS, Timeline } from "./timeline.js";
 import { spanText, timeText } from "./time.js";
 import { ProcessTree } from "./tree.js";
@@ -199,9 +200,9 @@ const line = (event) => [
 
 const list = new Windowed(part("events"), {
   fill: (element, event) => {
-    if (element.shown === event && element.zone === part("zone-mark").textContent) return;
+    if (element.shown === event && element.zone === preference("zone")) return;
     element.shown = event;
-    element.zone = part("zone-mark").textContent;
+    element.zone = preference("zone");
     const [verb, object] = line(event);
     const signature = event.binary_info?.digsig_result;
     element.replaceChildren(
@@ -477,9 +478,10 @@ for (const button of document.querySelectorAll("[data-timeline]")) {
   button.addEventListener("click", () => ({ in: () => timeline.zoom(0.5), out: () => timeline.zoom(2), fit: () => timeline.fit(), left: () => timeline.pan(-0.2), right: () => timeline.pan(0.2) })[button.dataset.timeline]());
 }
 part("copy-tree").addEventListener("click", () => copyText(tree.asText(), _("Tree copied as text")));
-document.addEventListener("preference", () => {
+document.addEventListener("look", () => {
   list.draw();
   timeline.later();
+  map?.later();
 });
 
 bind("1", _("Tree"), () => part("tree").hidden ? part("tree-view").focus() : part("tree").focus());
@@ -494,28 +496,6 @@ bind("Shift+ArrowUp", _("To the parent"), () => {
 });
 bind("[", _("Previous mark"), () => timeline.select(timeline.beside(-1)));
 bind("]", _("Next mark"), () => timeline.select(timeline.beside(1)));
-
-// Splitters move by arrows as well as by dragging.
-for (const bar of document.querySelectorAll("[role=separator]")) {
-  const name = bar.dataset.split;
-  const move = (by) => {
-    const now = Math.max(15, Math.min(70, Number(bar.getAttribute("aria-valuenow")) + by));
-    bar.setAttribute("aria-valuenow", now);
-    root.style.setProperty(`--${name}`, `${now}%`);
-  };
-  bar.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
-    if (!by) return;
-    move(by);
-    event.preventDefault();
-  });
-  bar.addEventListener("pointerdown", (event) => {
-    bar.setPointerCapture(event.pointerId);
-    const drag = (now) => move((100 * (now.clientX - root.getBoundingClientRect().left)) / root.clientWidth - Number(bar.getAttribute("aria-valuenow")));
-    bar.addEventListener("pointermove", drag);
-    bar.addEventListener("pointerup", () => bar.removeEventListener("pointermove", drag), { once: true });
-  });
-}
 
 async function guarded(work, place) {
   try {
