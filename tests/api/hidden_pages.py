@@ -16,6 +16,7 @@ VIEWS: Final = (
     *("/ui/_/process/histogram?t=all&table=1", "/ui/_/process/histogram?t=all&by=hostname"),
     "/ui/process?t=all&by=process_name",
     *("/ui/_/process/rare?t=all&facet=hostname", "/ui/_/sensors/ids?q=hidden"),
+    "/ui/_/process/wider?q=hostname:hidden*",
     *("/ui/sensors?q=hidden", "/ui/sensors?silent=1", "/ui/reports?q=title:known"),
     *("/ui/sigma?q=somebody", "/ui/watchlists/new?q=whoami"),
     f"/ui/_/bans/reach?md5hashes={'ab' * 16}",

@@ -1,4 +1,4 @@
-"""What stands beside a list is as wide as its reader wants it, by keys and by dragging, and stays so."""
+"""What stands beside a list is as wide as its reader wants it, by keys and dragging, and stays."""
 
 from typing import Any
 

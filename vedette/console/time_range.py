@@ -32,6 +32,10 @@ class TimeRange:
             return ""
         return f"[{_instant(self.since_us)} TO {_instant(self.until_us)}]"
 
+    def span_us(self, now_us: int) -> int:
+        """How long it is; without a beginning, all the time until its end."""
+        return (self.until_us or now_us) - self.since_us
+
 
 def time_range(text: str, now_us: int) -> TimeRange:
     """Raises BadRequestError."""

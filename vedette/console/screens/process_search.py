@@ -85,6 +85,9 @@ GROUPS: Final = {
 }  # fmt: skip
 """What the address calls a grouping → the field of which each value is a result."""
 
+WIDER: Final = "-30d"
+"""Where nothing matches, what the query finds in this time is counted."""
+
 TIME_FIELDS: Final = ("last_update", "start", "last_server_update")
 _MARKED: Final = ("process_name", "path", "cmdline", "parent_name", "username", "hostname")
 
@@ -202,6 +205,15 @@ async def rare(request: Request, here: Here, scope: Within) -> Response:
     )
 
 
+@router.get("/ui/_/process/wider", summary="What the same query finds in a longer time")
+async def wider(request: Request, here: Here, scope: Within) -> Response:
+    """Asked beside a page that has nothing: a count alone, within the deadline of a search."""
+    asked = _asked(request, here.clock.now_us(), WIDER)
+    found = await _find(request, here, scope, asked, {}, rows=0, start=0)
+    url = replace(asked.view, path="/ui/process").url(t=WIDER, seen=None)
+    return render(request, "fragments/process/wider.html", found=found, url=url)
+
+
 @router.get("/ui/_/process/{process_id}/{segment_id}", summary="A process beside the list")
 async def process_preview(
     process_id: str, segment_id: str, request: Request, here: Here, scope: Within
@@ -237,9 +249,10 @@ async def process_preview(
     )
 
 
-def _asked(request: Request, now_us: int) -> _Asked:
+def _asked(request: Request, now_us: int, span_wanted: str = "") -> _Asked:
+    """With `span_wanted`, of that time instead."""
     view = view_of(request, rows_default=limits.PAGE_ROWS, rows_max=limits.PAGE_ROWS_MAX)
-    span = time_range(request.query_params.get("t", "") or "-24h", now_us)
+    span = time_range(span_wanted or request.query_params.get("t", "") or "-24h", now_us)
     field = request.query_params.get("tf", "")
     field = field if field in TIME_FIELDS else TIME_FIELDS[0]
     parts = [("q", view.query)] if view.query.strip() else []
@@ -306,6 +319,7 @@ def _page(
         template,
         view=view,
         range=asked.range,
+        wider=view.part("/ui/_/process/wider") if _is_short(asked) else "",
         found=found,
         problem=problem,
         facets=FACETS,
@@ -327,6 +341,11 @@ def _page(
         as_of=datetime.fromtimestamp(asked.now_us / 1_000_000, UTC).isoformat(),
         **values,
     )
+
+
+def _is_short(asked: _Asked) -> bool:
+    """Whether a longer time is worth a second search."""
+    return asked.range.span_us(asked.now_us) < time_range(WIDER, asked.now_us).span_us(asked.now_us)
 
 
 def _standings(scope: Scope, rows: Sequence[Row], engine: BoundedEngine) -> dict[str, Standing]:
