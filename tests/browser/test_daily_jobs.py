@@ -332,7 +332,7 @@ def test_volume_is_cut_in_two_steps_with_what_goes_blind_ticked(
         hands = Hands(page, way)
         hands.sees("[data-loaded]")
         hands.does("F", ".toolbar [data-key=F]")
-        page.wait_for_url("**/ui/filters?path=**")
+        page.wait_for_url("**/ui/filters?program=**")
         hands.sees("#filter[open] [data-check] dl")
         blind = page.locator("#filter [data-check] input").count()
         assert page.locator("#filter [data-save]").is_disabled() is (blind > 0)

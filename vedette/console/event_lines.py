@@ -1,7 +1,8 @@
-"""An event in one line: what was done, and to what."""
+"""An event in one line: what was done, and to what; and a filter that it would fit."""
 
 from typing import Final
 
+from vedette.limits import INGRESS_PATTERN_CHARS_MAX
 from vedette.model.address import address_text
 from vedette.model.event import (
     UNKNOWN_IP,
@@ -39,6 +40,23 @@ def event_line(event: ProcessEvent) -> tuple[str, str]:
             return "thread into" if is_thread else "open", event.path
         case _:
             return type(event).__name__.lower(), getattr(event, "path", "") or ""
+
+
+def filter_terms(event: ProcessEvent, program: str) -> dict[str, str]:
+    """What the form of a new ingress filter is given for an event of a program: its kind, and the
+    file, key, address, module or process that it was about."""
+    value = _remote(event) if isinstance(event, Netconn) else getattr(event, "path", "")
+    line = event.command_line if isinstance(event, Childproc) else ""
+    kind = type(event).__name__.lower()
+    terms = {"program": program, "kind": kind, "value": value, "line": line}
+    return {name: one for name, one in terms.items() if 0 < len(one) < INGRESS_PATTERN_CHARS_MAX}
+
+
+def _remote(event: Netconn) -> str:
+    if event.domain:
+        return event.domain
+    address = "" if event.remote_ip == UNKNOWN_IP else address_text(event.remote_ip)
+    return address and f"{address}:{event.remote_port}"
 
 
 def _connection(event: Netconn) -> tuple[str, str]:

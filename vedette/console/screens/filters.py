@@ -1,9 +1,13 @@
 """Ingress filters: what is dropped before it is stored, and what goes blind by it."""
 
-from typing import Annotated, Any
+import re
+from dataclasses import replace
+from typing import Annotated, Any, Final
 
+import re2
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
@@ -25,9 +29,20 @@ Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
 
+EVENTS: Final = ("filemod", "regmod", "netconn", "modload", "crossproc")
+"""Kinds of events that a new filter can be of."""
+_PATTERN: Final = re.compile(r"[*?\n\r]|^(?:\^|regex:|\s)|(?:\$|\s)$", re.ASCII)
+"""Of a path: what would be read as a wildcard or an expression, or would be lost in a form."""
+
+_NO_ADDRESS: Final = "0.0.0.0:"
+"""How an unknown address of a connection begins."""
+
+
 @router.get("/ui/filters", summary="Ingress filters")
 async def listed(request: Request, here: Here, scope: Within) -> Response:
-    """The highest priority first. `cmdline`, `path` and `name` of the address fill in a new one."""
+    """The highest priority first. `cmdline`, `path` and `name` of the address fill in a new one,
+    as they would be typed; `program`, and the `kind`, `value` and `line` of one of its events, one
+    of just the same. An event of a start means the process that was started."""
     caller = principal_of(request)
     params = request.query_params
 
@@ -37,13 +52,49 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
         did = filter_counts.activity(here.database, here.clock.now_us())
         return {"filters": shown, "did": did, "nothing": NOTHING_DONE}
 
+    sample = _sample(params)
+    program, kind = sample["path"], sample["kind"]
+    return render(
+        request,
+        "screens/filters.html",
+        begun=_begun(params, **sample),
+        of=re.split(r"[\\/]", program)[-1],
+        kind=kind,
+        sample={name: text for name, text in sample.items() if text},
+        **await to_thread.run_sync(work),
+    )
+
+
+def _sample(params: QueryParams) -> dict[str, str]:
+    """The process and the event that a new filter is to fit."""
+    kind, value = params.get("kind", ""), params.get("value", "")
+    program, line = params.get("program", ""), params.get("line", "")
+    if kind == "childproc" and value:
+        return {"path": value, "cmdline": line, "kind": "", "value": ""}
+    if kind not in EVENTS or not value or value.startswith(_NO_ADDRESS):
+        return {"path": program, "cmdline": "", "kind": "", "value": ""}
+    return {"path": program, "cmdline": "", "kind": kind, "value": value}
+
+
+def _begun(params: QueryParams, path: str, cmdline: str, kind: str, value: str) -> IngressFilter:
+    """A new filter as its address has it."""
+    paths = [params.get("path", ""), _exactly(path) if _PATTERN.search(path) else path]
+    lines = [params.get("cmdline", ""), _exactly(cmdline) if cmdline else ""]
+    events: dict[str, Any] = {f"{kind}_filters": (_exactly(value),)} if kind else {}
     begun = IngressFilter(
         "",
         name=params.get("name", ""),
-        path_filters=tuple(filter(None, [params.get("path")])),
-        cmdline_filters=tuple(filter(None, [params.get("cmdline")])),
+        path_filters=tuple(filter(None, paths)),
+        cmdline_filters=tuple(filter(None, lines)),
+        filter_all_events=not kind,
     )
-    return render(request, "screens/filters.html", begun=begun, **await to_thread.run_sync(work))
+    return replace(begun, **events)
+
+
+def _exactly(text: str) -> str:
+    """An expression that this text alone fits, in one line."""
+    escaped = re2.escape(text).replace("\n", "n").replace("\r", "r")
+    return f"^{escaped}$"
 
 
 @router.get("/ui/filters/{filter_id}", summary="An ingress filter")

@@ -16,7 +16,7 @@ from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import bounded_number
 from vedette.api.services import Services, services
-from vedette.console.event_lines import event_line
+from vedette.console.event_lines import event_line, filter_terms
 from vedette.console.histogram import HEIGHT, bars_of, layers_of
 from vedette.console.process_columns import columns_of, hits_of, signature_class
 from vedette.console.query_terms import narrowed
@@ -245,6 +245,7 @@ async def process_preview(
         marks=lambda name: spans(patterns.get(name, ()), row[name]),
         by_kind=found.by_kind,
         event_line=event_line,
+        filter_terms=filter_terms,
         counts=COUNTS,
     )
 

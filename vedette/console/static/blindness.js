@@ -75,6 +75,7 @@ if (form) {
     save.disabled = true;
     waiting = setTimeout(() => attempt(check), 500);
   });
+  form.addEventListener("toggle", trySample, true);
   place.addEventListener("change", ready);
   document.querySelector("[data-check-now]")?.addEventListener("click", () => attempt(check));
   const dialog = form.closest("dialog");

@@ -28,7 +28,7 @@ function visible(name, key) {
   const found = [...(dialog ?? document).querySelectorAll(`[data-${name}]`)].filter(
     (one) => one.dataset[name] === key && one.checkVisibility(),
   );
-  const row = document.activeElement?.closest("tr");
+  const row = document.activeElement?.closest("tr, li");
   return found.find((one) => row?.contains(one)) ?? found.find((one) => one.closest("#flyout")) ?? found[0];
 }
 

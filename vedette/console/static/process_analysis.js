@@ -429,6 +429,13 @@ function details(title, facts, links, raw) {
 
 const searchLink = (label, query) => make("a", { class: "button", href: `/ui/process?${new URLSearchParams({ q: query, t: "all" })}` }, label);
 
+// A filter that just this event, or the process that it started, would fit.
+function filterLink(terms) {
+  if (root.dataset.program === undefined) return [];
+  const known = Object.entries({ program: root.dataset.program, ...terms }).filter(([, one]) => one && one.length < 4096);
+  return [make("a", { class: "button", "data-filters": true, href: `/ui/filters?${new URLSearchParams(known)}` }, _("Filter "), make("kbd", {}, "F"))];
+}
+
 function showEvent(event) {
   const [verb, object] = line(event);
   const { data } = event;
@@ -437,6 +444,7 @@ function showEvent(event) {
   if (data.md5) links.push(searchLink(_("This file elsewhere"), `md5:${data.md5}`));
   if (data.domain) links.push(searchLink(_("This domain elsewhere"), `domain:${data.domain}`));
   else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink(_("This address elsewhere"), `ipaddr:${data.remote_ip}`));
+  links.push(...filterLink({ kind: event.type, value: data.path || data.domain || `${data.remote_ip}:${data.remote_port}`, line: data.commandLine }));
   const facts = [fact("time", event.t, { time: true }), ...Object.entries(data).map(([name, value]) => fact(name, value)), fact("signature", event.binary_info?.digsig_result), fact("publisher", event.binary_info?.digsig_publisher)];
   details(make("span", {}, `${verb} `, untrusted(object, { short: true })), facts, links, event);
 }
@@ -445,6 +453,7 @@ function showNode(node) {
   const links = [];
   if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, _("Analyse")));
   if (node.process_md5) links.push(searchLink(_("This file elsewhere"), `process_md5:${node.process_md5}`));
+  if (node.label.path) links.push(...filterLink({ program: node.label.path }));
   const parent = tree.nodes.get(node.parent_id);
   const delta = parent?.start && node.start ? spanText(Date.parse(node.start) - Date.parse(parent.start)) : "";
   const facts = [
@@ -489,6 +498,11 @@ bind("2", _("Timeline"), () => timeline.cursor.focus());
 bind("3", _("Events"), () => part("events").focus());
 bind("4", _("Details"), () => part("details").querySelector("h2")?.focus());
 bind("f", _("Filter the events"), () => part("event-filter").focus());
+bind("F", _("Store less of it: a filter"), () => {
+  const link = document.querySelector("#details [data-filters]");
+  link?.click();
+  return Boolean(link);
+});
 bind("v", _("Tree or map"), () => showMap(part("map").hidden));
 bind("Shift+ArrowUp", _("To the parent"), () => {
   const parent = tree.nodes.get(id)?.parent_id;

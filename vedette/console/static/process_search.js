@@ -111,6 +111,12 @@ bind("e", _("This host five minutes around"), () => {
   return true;
 });
 
+bind("F", _("Store less of it: a filter"), () => {
+  const program = document.activeElement.closest("tr")?.querySelector("[data-program]")?.dataset.program;
+  if (!program) return false; // of an event beside the list
+  location.assign(`/ui/filters?${new URLSearchParams({ program })}`);
+});
+
 // One range earlier or later.
 function shift(by) {
   const now = Date.now();
