@@ -89,6 +89,8 @@ export function copyMenu(anchor) {
     entries.push({ label: _("API call as curl"), key: "c", act: () => copyText(asCurl(call), _("curl copied")) });
     entries.push({ label: _("API call as Python"), key: "p", act: () => copyText(asPython(call), _("Python copied")) });
   }
+  const exported = document.getElementById("export-call")?.dataset;
+  if (exported) entries.push(exported.why ?? { label: _("Export call (v7) as curl"), key: "x", act: () => copyText(asCurl({ ...exported, method: "POST", params: [] }), _("curl copied")) });
   if (!hidden) entries.push({ label: _("What stands beside the list, as text"), key: "t", act: () => copyText(innerText, _("Text copied")) });
   if (row?.dataset.json) {
     entries.push({ label: _("JSON of the row"), key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), _("JSON copied"))) });
