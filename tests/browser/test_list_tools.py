@@ -142,6 +142,56 @@ def test_columns_are_ordered_and_left_out_by_keys_and_kept(visiting: Visiting) -
         assert row.locator("td").nth(1).get_attribute("data-field") == "cmdline"
 
 
+def test_facets_are_ordered_and_left_out_by_keys_and_kept(visiting: Visiting) -> None:
+    facets = "[...document.querySelectorAll('#facets .facet')].map((one) => one.dataset.facet)"
+    path = f"/ui/process?t=all&q=hostname:{HOST}"
+    with visiting() as visit:
+        page = visit.open(path)
+        page.wait_for_selector("#facets .facet")
+        assert page.evaluate(facets)[:3] == ["process_name", "parent_name", "hostname"]
+        page.keyboard.press("O")
+        page.wait_for_selector("#columns[open]")
+        page.focus("[data-column=hostname] [data-by='-1']")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.closest('li').dataset.column") == "hostname"
+        assert page.inner_text("#said") == "Host, 1 of 10"
+        page.focus("[data-column=parent_name] input")
+        page.keyboard.press("Space")
+        page.keyboard.press("Control+Enter")
+        until(page, f"{facets}[0] === 'hostname'")
+    with visiting() as visit:  # another browser of the same reader
+        page = visit.open(path)
+        page.wait_for_selector("#facets .facet")
+        assert page.evaluate(facets)[:2] == ["hostname", "process_name"]
+        assert "parent_name" not in page.evaluate(facets)
+        page.keyboard.press("O")
+        page.wait_for_selector("#columns[open]")
+        assert not page.is_checked("[data-column=parent_name] input")
+        page.check("[data-column=parent_name] input")
+        page.keyboard.press("Control+Enter")
+        until(page, f"{facets}.includes('parent_name')")
+
+
+@pytest.mark.parametrize("width", [1440, 1000])
+def test_the_tools_of_a_search_stand_in_one_line(visiting: Visiting, width: int) -> None:
+    tops = """[...document.querySelectorAll(".tools > *")]
+      .map((one) => one.getBoundingClientRect()).map(({ top, height }) => top + height / 2)"""
+    with visiting(width=width) as visit:
+        page = visit.open(f"/ui/process?t=all&q=hostname:{HOST}")
+        page.wait_for_selector("tr[data-row]")
+        page.focus("tr[data-row]")
+        for _ in range(2):
+            middles = page.evaluate(tops)
+            assert len(middles) == 8
+            assert max(middles) - min(middles) < 4
+            assert page.get_by_role("button", name="Columns").count() == 1
+            edge = "document.querySelector('%s').getBoundingClientRect().right"
+            assert page.evaluate(edge % ".tools") <= page.evaluate(edge % "#results")
+            page.keyboard.press("Enter")  # and beside what is open, too
+            page.wait_for_selector("#flyout-title")
+
+
 def test_a_row_says_on_how_many_hosts_its_program_is(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/process?t=all&q=hostname:{HOST} process_name:powershell.exe")

@@ -18,7 +18,7 @@ from vedette.api.schemas.parameters import bounded_number
 from vedette.api.services import Services, services
 from vedette.console.event_lines import event_line, filter_terms
 from vedette.console.histogram import HEIGHT, bars_of, layers_of
-from vedette.console.process_columns import columns_of, hits_of, signature_class
+from vedette.console.process_columns import arranged_by, hits_of, signature_class
 from vedette.console.query_terms import narrowed
 from vedette.console.render import render
 from vedette.console.screens.sensors import why_not_isolated
@@ -112,8 +112,11 @@ class _Asked:
 @router.get("/ui/process", summary="Process search")
 async def process_search(request: Request, here: Here, scope: Within) -> Response:
     asked = _asked(request, here.clock.now_us())
+    reader = principal_of(request).name
+    chosen = await to_thread.run_sync(arranged_by, here.database, reader, list(FACETS))
+    facets = {name: FACETS[name] for name in chosen.shown_facets}
     try:
-        found = await _find(request, here, scope, asked, FACETS)
+        found = await _find(request, here, scope, asked, facets)
     except QueryError as problem:
         return _page(request, asked, found=None, problem=problem)
     tree = carried_query(asked.parts, PROCESS)
@@ -122,7 +125,8 @@ async def process_search(request: Request, here: Here, scope: Within) -> Respons
         asked,
         found=found,
         problem=None,
-        columns=await to_thread.run_sync(columns_of, here.database, principal_of(request).name),
+        chosen=chosen,
+        shown_facets=facets,
         standings=await run_lookup(request, here, partial(_standings, scope, found.rows)),
         **_marking(tree),
     )

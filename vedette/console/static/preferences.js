@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 
 const NAME = "vedette.preferences";
-const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", language: "", start: "", visit: "", flyout: 30, tree: 38 };
+const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", facets: "", language: "", start: "", visit: "", flyout: 30, tree: 38 };
 
 let known = read();
 

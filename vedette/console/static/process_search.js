@@ -6,7 +6,7 @@ import { startHistogram } from "./histogram.js";
 import { focusRow } from "./grid.js";
 import { bind } from "./keys.js";
 import { iso, isTyping, make, many, say, setParameter } from "./dom.js";
-import { keepAll, preference } from "./preferences.js";
+import { keepAll } from "./preferences.js";
 import { openMenu } from "./menu.js";
 import { narrowedQuery, recentQueries, startQuery, term } from "./query.js";
 import { untrusted } from "./untrusted.js";
@@ -51,8 +51,8 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-action=show-news]")) form.requestSubmit();
   const keeper = event.target.closest("[data-action=kept]");
   if (keeper) attempt(() => kept(keeper));
-  const chooser = event.target.closest("[data-action=columns]");
-  if (chooser) columns(chooser);
+  const opener = event.target.closest("[data-arrange]");
+  if (opener) arrange(opener);
   const end = event.target.closest("[data-rare], [data-more]");
   if (end) end.closest(".facet").querySelector("[data-rare]").setAttribute("aria-pressed", end.matches("[data-rare]"));
 });
@@ -143,39 +143,37 @@ function setRange(since, until) {
   form.requestSubmit();
 }
 
-const COLUMNS = { hostname: _("Host"), username: _("User"), process_name: _("Process"), standing: _("Signature and hosts"), hits: _("Hits"), parent_name: _("Parent"), cmdline: _("Command line"), counts: _("Events") };
-const HIDES = { parent_name: "parent" }; // as it is kept since the first version
+const chooser = document.getElementById("columns");
 
-// The columns: which are shown, and their order by buttons.
-function columns(opener) {
-  const dialog = document.getElementById("columns");
-  const list = dialog.querySelector("ul");
-  const hidden = new Set(preference("hidden").split(" ").filter(Boolean));
+// Columns or facets: which are shown, and their order by buttons.
+function arrange({ dataset: { arrange: what, items, keyLabel } }) {
+  const list = chooser.querySelector("ul");
+  chooser.dataset.what = what;
+  chooser.querySelector("h2").textContent = keyLabel;
   const move = (item, by) => {
     const other = by < 0 ? item.previousElementSibling : item.nextElementSibling;
     if (other) list.insertBefore(by < 0 ? item : other, by < 0 ? other : item);
     item.querySelector(`[data-by="${by}"]`).focus();
-    say(_`${COLUMNS[item.dataset.column]}, ${[...list.children].indexOf(item) + 1} of ${list.children.length}`);
+    say(_`${item.textContent.slice(0, -2)}, ${[...list.children].indexOf(item) + 1} of ${list.children.length}`);
   };
-  list.replaceChildren(...opener.dataset.columns.split(" ").map((name) => {
-    const box = make("input", { type: "checkbox", checked: !hidden.has(HIDES[name] ?? name), disabled: name === "process_name" });
-    const item = make("li", { "data-column": name }, make("label", { class: "check" }, box, COLUMNS[name]));
+  list.replaceChildren(...JSON.parse(items).map(([name, label, checked, disabled]) => {
+    const item = make("li", { "data-column": name }, make("label", { class: "check" }, make("input", { type: "checkbox", checked, disabled }), label));
     for (const [by, word, symbol] of [[-1, "earlier", "↑"], [1, "later", "↓"]]) {
-      item.append(make("button", { type: "button", class: "quiet", "data-by": by, "aria-label": `${COLUMNS[name]} ${word}`, onclick: () => move(item, by) }, symbol));
+      item.append(make("button", { type: "button", class: "quiet", "data-by": by, "aria-label": `${label} ${word}`, onclick: () => move(item, by) }, symbol));
     }
     return item;
   }));
-  dialog.showModal();
+  chooser.showModal();
   list.querySelector("input").focus();
 }
 
-document.getElementById("columns").querySelector("form").addEventListener("submit", (event) => {
+chooser.querySelector("form").addEventListener("submit", (event) => {
   event.preventDefault();
   const items = [...event.target.querySelectorAll("li")];
-  const left = items.filter((item) => !item.querySelector("input").checked).map((item) => HIDES[item.dataset.column] ?? item.dataset.column);
-  event.target.closest("dialog").close();
+  const names = (marked) => items.map((item) => marked(item.querySelector("input").checked, item.dataset.column)).filter(Boolean).join(" ");
+  chooser.close();
   attempt(async () => {
-    await keepAll({ hidden: left.join(" "), columns: items.map((item) => item.dataset.column).join(" ") });
+    await keepAll(chooser.dataset.what === "facets" ? { facets: names((on, name) => (on ? name : `-${name}`)) } : { hidden: names((on, name) => !on && name), columns: names((_on, name) => name) });
     form.requestSubmit();
   });
 });
