@@ -228,8 +228,9 @@ def test_times_are_right_in_a_night_when_clocks_change(
         page.keyboard.press("z")
         local = [f"{one.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S}.000" for one in moments]
         assert page.evaluate(read) == local
-        page.keyboard.press("z")
-        assert page.evaluate(read) == [f"{one:%Y-%m-%d %H:%M:%S}.000Z" for one in moments]
+        for _ in range(2):  # of a host, which no page of bans has, and in UTC
+            page.keyboard.press("z")
+            assert page.evaluate(read) == [f"{one:%Y-%m-%d %H:%M:%S}.000Z" for one in moments]
         visit.settle()  # the preference is kept
 
 

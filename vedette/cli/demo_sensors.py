@@ -19,6 +19,7 @@ from vedette.cli.server_process import api_client
 from vedette.errors import VedetteError
 from vedette.limits import DEMO_CHECKIN_S, DEMO_SENSORS
 from vedette.simulate.bulk_client import Target
+from vedette.simulate.fleet import SITES
 from vedette.simulate.sensor import SimulatedSensor
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors import enrolment
@@ -74,4 +75,8 @@ def _hosts(access: LocalAccess) -> list[SimulatedSensor]:
         query: dict[str, str | int] = {"rows": 200, "sort": "alert_severity desc"}
         found = client.get("/api/v2/alert", params=query).json()["results"]
     hosts = dict.fromkeys((one["hostname"], one["os_type"]) for one in found if one["hostname"])
-    return [SimulatedSensor(*one) for one in hosts][:DEMO_SENSORS]
+    ahead = {site.code: 60 * site.utc_offset_hours for site in SITES}
+    return [
+        SimulatedSensor(name, os_type, utc_offset_min=ahead.get(name.partition("-")[0], 0))
+        for name, os_type in hosts
+    ][:DEMO_SENSORS]

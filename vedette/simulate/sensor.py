@@ -21,6 +21,8 @@ class SimulatedSensor:
     credential: str = ""
     is_isolating: bool = False
     restarted: bool = False
+    utc_offset_min: int = 0
+    """Minutes that the zone of the host is ahead of UTC."""
 
     def enrol(self, connection: HTTPConnection, secret: str) -> None:
         """Raises UnavailableError when the server refuses."""
@@ -33,6 +35,7 @@ class SimulatedSensor:
         """Says what it did since the last time, and does what it is told."""
         said = {
             **{"clock_us": time.time_ns() // 1_000, "sensor_version": VERSION},
+            "utc_offset_min": self.utc_offset_min,
             **{"health_status": 100, "health_message": "Healthy (simulated)"},
             **{"is_isolating": self.is_isolating, "restarted": self.restarted},
         }

@@ -24,7 +24,7 @@ from vedette.api.schemas.search.tree import tree_body
 from vedette.api.services import Services, services
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
-from vedette.console.screens.sensors import why_not_isolated
+from vedette.console.screens.sensors import offset_of, why_not_isolated
 from vedette.doctor.detection import lateness
 from vedette.errors import NotFoundError, QueryError
 from vedette.model.findings.alert import STATUSES, THOUSAND, AlertRow
@@ -187,6 +187,7 @@ async def one(alert_id: str, request: Request, here: Here, scope: Within) -> Res
             "alert": row,
             "body": whole_alert_body(row),
             "why": why_not_isolated(request, here, scope, row["sensor_id"]),
+            "offset": offset_of(here, scope, row["sensor_id"]),
             "of_rule": count(phrase("source_id", row["source_id"])) if row["source_id"] else 0,
             "of_host": count(phrase("hostname", row["hostname"])) if row["hostname"] else 0,
         }

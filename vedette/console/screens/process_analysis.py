@@ -16,7 +16,7 @@ from vedette.api.schemas.parameters import whole_number
 from vedette.api.services import Services, services
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
-from vedette.console.screens.sensors import why_not_isolated
+from vedette.console.screens.sensors import offset_of, why_not_isolated
 from vedette.errors import NotFoundError
 from vedette.model.ids import checked_process_id, names_process
 from vedette.model.scope import Scope
@@ -54,7 +54,9 @@ async def process_analysis(
     def work(engine: BoundedEngine) -> dict[str, Any]:
         row = process.flat_summary(engine, scope, named, segment)
         why = why_not_isolated(request, here, scope, row["sensor_id"])
-        return {"row": row, "why": why, **_binary(engine, scope, row["process_md5"])}
+        offset = offset_of(here, scope, row["sensor_id"])
+        known = _binary(engine, scope, row["process_md5"])
+        return {"row": row, "why": why, "offset": offset, **known}
 
     found = await run_lookup(request, here, work)
     parent_id = found["row"]["parent_id"]

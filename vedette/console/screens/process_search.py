@@ -21,7 +21,7 @@ from vedette.console.histogram import HEIGHT, bars_of, layers_of
 from vedette.console.process_columns import arranged_by, hits_of, signature_class
 from vedette.console.query_terms import narrowed
 from vedette.console.render import render
-from vedette.console.screens.sensors import why_not_isolated
+from vedette.console.screens.sensors import offset_of, why_not_isolated
 from vedette.console.time_range import CHOICES, TimeRange, label_of, span_text, time_range
 from vedette.console.view import View, view_of
 from vedette.errors import QueryError
@@ -230,9 +230,11 @@ async def process_preview(
     def work(engine: BoundedEngine) -> Any:
         now_us = here.clock.now_us()
         found = preview(engine, scope, wanted, here.settings, now_us, engine.cancel)
-        return found, why_not_isolated(request, here, scope, found.row["sensor_id"])
+        sensor_id = found.row["sensor_id"]
+        why = why_not_isolated(request, here, scope, sensor_id)
+        return found, why, offset_of(here, scope, sensor_id)
 
-    found, why = await run_lookup(request, here, work)
+    found, why, offset = await run_lookup(request, here, work)
     try:
         tree = carried_query(asked.parts, PROCESS)
         patterns = _patterns(tree)
@@ -245,6 +247,7 @@ async def process_preview(
         row=row,
         sensor_id=row["sensor_id"],
         why=why,
+        offset=offset,
         segment_id=wanted.segment,
         marks=lambda name: spans(patterns.get(name, ()), row[name]),
         by_kind=found.by_kind,

@@ -219,6 +219,16 @@ def why_not_isolated(request: Request, here: Services, scope: Scope, sensor_id: 
     return _why_no_orders(row, can_act=can_act)
 
 
+def offset_of(here: Services, scope: Scope, sensor_id: int) -> int | None:
+    """Minutes that the zone of a host is ahead of UTC, as its sensor said at the last check-in;
+    None where no sensor says it."""
+    try:
+        row = sensor_list.get(here.database, scope, sensor_id)
+    except NotFoundError:
+        return None
+    return row.utc_offset_min if row.has_health else None
+
+
 def _why_no_orders(row: SensorRow, *, can_act: bool) -> str:
     """Why the reader cannot order anything of a host; "" if they can."""
     if not can_act:

@@ -41,7 +41,7 @@ export const all = () => known;
 
 export function apply() {
   const root = document.documentElement;
-  for (const name of ["theme", "density", "hidden"]) root.dataset[name] = known[name];
+  for (const name of ["theme", "density", "hidden", "zone"]) root.dataset[name] = known[name];
   for (const [name, unit] of [["flyout", "rem"], ["tree", "%"]]) root.style.setProperty(`--${name}`, Number(known[name]) + unit);
   if (known.language) document.cookie = `language=${encodeURIComponent(known.language)};path=/ui;max-age=31536000;secure;samesite=strict`; // pages are made in it
   document.dispatchEvent(new Event("look")); // what is drawn has other colours, or another zone

@@ -491,6 +491,8 @@ document.addEventListener("look", () => {
   list.draw();
   timeline.later();
   map?.later();
+  if (state.continue !== undefined) tree.refresh();
+  if (state.picked) showEvent(state.picked);
 });
 
 bind("1", _("Tree"), () => part("tree").hidden ? part("tree-view").focus() : part("tree").focus());

@@ -1,22 +1,28 @@
-// Times in the zone that the reader chose, always labelled; spans of time in words.
+// Times in the zone that the reader chose, always labelled; spans of time in words. The zone of a host is
+// known below what has data-offset, in minutes; elsewhere UTC stands in for it.
 
 import { preference, prefer } from "./preferences.js";
 
 const two = (value) => String(value).padStart(2, "0");
 const three = (value) => String(value).padStart(3, "0");
 
-export const zoneName = () => preference("zone") === "local" ? Intl.DateTimeFormat().resolvedOptions().timeZone : "UTC";
+const ZONES = ["utc", "local", "host"];
+const NAMES = { utc: () => "UTC", local: () => Intl.DateTimeFormat().resolvedOptions().timeZone, host: () => _("Host time") };
+const zoneName = () => (NAMES[preference("zone")] ?? NAMES.utc)();
 
-// "2026-11-19 10:02:11.300Z", or local time without the Z.
-export function timeText(ms, { seconds = true, milliseconds = true, day = true } = {}) {
-  const at = new Date(ms);
+// "2026-11-19 10:02:11.300Z", local time without the Z, that of a host with its distance from UTC.
+export function timeText(ms, { seconds = true, milliseconds = true, day = true, of = document.getElementById("analysis") } = {}) {
+  const offset = preference("zone") === "host" && of?.closest("[data-offset]")?.dataset.offset;
+  const at = new Date(ms + (offset || 0) * 60_000);
   const local = preference("zone") === "local";
   const part = (name) => (local ? at[`get${name}`]() : at[`getUTC${name}`]());
   const date = `${part("FullYear")}-${two(part("Month") + 1)}-${two(part("Date"))}`;
   let clock = `${two(part("Hours"))}:${two(part("Minutes"))}`;
   if (seconds) clock += `:${two(part("Seconds"))}`;
   if (seconds && milliseconds) clock += `.${three(part("Milliseconds"))}`;
-  return `${day ? `${date} ` : ""}${clock}${local ? "" : "Z"}`;
+  const size = Math.abs(offset);
+  const zone = offset ? `${offset < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}` : "Z";
+  return `${day ? `${date} ` : ""}${clock}${local ? "" : zone}`;
 }
 
 // "+4 m", "2 d 3 h": the two largest units.
@@ -40,7 +46,7 @@ export function spanText(ms) {
 export function showTimes(root = document) {
   for (const element of root.querySelectorAll("time[data-time]")) {
     const ms = Number(element.dataset.time);
-    element.textContent = timeText(ms, { day: element.dataset.form !== "clock", milliseconds: element.dataset.form !== "seconds" });
+    element.textContent = timeText(ms, { day: element.dataset.form !== "clock", milliseconds: element.dataset.form !== "seconds", of: element });
   }
   for (const element of root.querySelectorAll("[data-age]")) {
     element.textContent = spanText(Date.now() - Number(element.dataset.age));
@@ -49,6 +55,6 @@ export function showTimes(root = document) {
 }
 
 export function switchZone() {
-  prefer("zone", preference("zone") === "local" ? "utc" : "local");
+  prefer("zone", ZONES[(ZONES.indexOf(preference("zone")) + 1) % ZONES.length]);
   showTimes();
 }

@@ -244,13 +244,13 @@ export class Timeline {
   drawAxis(colour) {
     const { context, width } = this;
     const span = this.view[1] - this.view[0];
-    const step = STEPS.find((one) => (one / span) * (width - LEFT) >= 90) ?? STEPS.at(-1);
+    const step = STEPS.find((one) => (one / span) * (width - LEFT) >= 120) ?? STEPS.at(-1);
     const y = LANES.length * LANE + AXIS / 2;
     context.fillStyle = colour.fg3;
     for (let at = Math.ceil(this.view[0] / step) * step; at < this.view[1]; at += step) {
       const x = this.x(at);
       context.fillRect(x, LANES.length * LANE, 1, 4);
-      if (x < width - 72) context.fillText(timeText(at, { day: step >= 864e5, seconds: step < 6e4, milliseconds: step < 1000 }), x + 4, y);
+      if (x < width - 110) context.fillText(timeText(at, { day: step >= 864e5, seconds: step < 6e4, milliseconds: step < 1000 }), x + 4, y);
     }
   }
 

@@ -205,7 +205,7 @@ export class ProcessTree {
     else element.removeAttribute("aria-expanded");
     const isOpen = this.isOpen(node);
     const hasAlert = this.alerts.has(node.id);
-    const now = [level, isOpen, row.copies, hasAlert].join();
+    const now = [level, isOpen, row.copies, hasAlert, document.documentElement.dataset.zone].join();
     if (element.shown === node && element.now === now) return;
     Object.assign(element, { shown: node, now });
     const parent = this.nodes.get(node.parent_id);
