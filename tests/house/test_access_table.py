@@ -4,6 +4,8 @@ from tests.fault.hostile.requests import BODY_PATHS, SEARCH_PATHS
 from tests.support.access_table import FILE, Row, rows
 from vedette.api.http.access import reads_only
 from vedette.api.http.route_rights import ACCESS, Right
+from vedette.console.pages import PAGES
+from vedette.console.pages import RIGHTS as PAGE_RIGHTS
 
 RIGHTS = {
     "open": {Right.OPEN},
@@ -30,6 +32,12 @@ def test_every_route_has_a_row_and_every_row_a_route() -> None:
     known = {key(row) for row in rows()}
     assert set(ACCESS) - known == set(), f"add a row for each to {FILE}"
     assert known - set(ACCESS) == set(), f"of routes that are gone: remove them from {FILE}"
+
+
+def test_every_page_says_what_it_needs() -> None:
+    """One that does not keeps the server from starting (`RIGHTS[...]`); nor is there a right of a
+    page that is gone."""
+    assert {path for _, path in PAGES.access} == set(PAGE_RIGHTS)
 
 
 def test_the_rows_say_what_the_server_goes_by() -> None:

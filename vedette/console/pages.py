@@ -57,11 +57,30 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 """A new screen adds its router here."""
 
-OTHER_RIGHTS: Final[dict[str, Right]] = {
+RIGHTS: Final[dict[str, Right]] = {
     "/ui/static/{version}/{name:path}": Right.OPEN,
     "/ui/sign-in": Right.OPEN,
     "/ui/sign-in/with/{provider}": Right.OPEN,
     "/ui/sign-in/with/{provider}/callback": Right.OPEN,
+    **dict.fromkeys(
+        (
+            *("/ui", "/ui/", "/ui/{rest:path}", "/ui/me", "/ui/s/{link_id}"),
+            *("/ui/_/home/alerts", "/ui/_/home/rules", "/ui/_/home/over-time", "/ui/_/home/starts"),
+            *("/ui/_/home/hosts", "/ui/_/home/sensors", "/ui/_/home/storage"),
+            *("/ui/_/home/changes", "/ui/_/home/health"),
+            *("/ui/alerts", "/ui/_/alerts/changes", "/ui/_/alerts/{alert_id}"),
+            *("/ui/_/alerts/{alert_id}/lineage", "/ui/_/alerts/{alert_id}/prevalence"),
+            *("/ui/sensors", "/ui/_/sensors/ids", "/ui/sensors/{sensor_id}"),
+            *("/ui/_/sensors/{sensor_id}/completeness", "/ui/_/sensors/{sensor_id}/isolation"),
+            *("/ui/groups", "/ui/groups/{group_id}", "/ui/binary", "/ui/binary/{md5}"),
+            *("/ui/watchlists/new", "/ui/_/watchlists/{watchlist}/deletion"),
+            *("/ui/feeds/{feed_id}/report", "/ui/process", "/ui/process/{process_id}"),
+            *("/ui/_/process/histogram", "/ui/_/process/week", "/ui/_/process/rare"),
+            "/ui/_/process/wider",
+            *("/ui/_/process/{process_id}/{segment_id}", "/ui/_/analysis/{process_id}/stored"),
+        ),
+        Right.READ,
+    ),
     **dict.fromkeys(
         (
             *("/ui/bans", "/ui/watchlists", "/ui/watchlists/{watchlist}", "/ui/sigma"),
@@ -81,12 +100,13 @@ OTHER_RIGHTS: Final[dict[str, Right]] = {
         Right.ADMINISTER,
     ),
 }
-"""Pages that need another right than to be a user; what users see on them is their scope."""
+"""What each page needs; what users see on them is their scope. A page that is not here keeps the
+server from starting: none is open by accident."""
 
 PAGES: Final = Pages(
     ROUTERS,
     {
-        (method, route.path): OTHER_RIGHTS.get(route.path, Right.READ)
+        (method, route.path): RIGHTS[route.path]
         for router in ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute)

@@ -16,7 +16,7 @@ import orjson
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import and_, delete, func, insert, or_, select
 
 from vedette.errors import BadRequestError
 from vedette.limits import LICENSE_CHARS_MAX
@@ -166,14 +166,15 @@ def request_block(found: Status, version: str) -> str:
 
 
 def active_yesterday(database: Database, now_us: int) -> int:
-    """Sensors that sent something since yesterday's midnight, without those that were
-    new today. Only the latest contact of a sensor is kept: one that was silent yesterday and spoke
-    today counts too."""
+    """Sensors that were heard of yesterday, midnight to midnight, UTC; of each the last contact and
+    the last one on a day before that are kept (`state/sensors/silent_sensors.py`)."""
     today_us = now_us - now_us % _DAY_US
-    query = (
-        select(func.count())
-        .select_from(SENSOR)
-        .where(SENSOR.c.last_seen_us >= today_us - _DAY_US, SENSOR.c.first_seen_us < today_us)
+    yesterday_us = today_us - _DAY_US
+    last, earlier = SENSOR.c.last_seen_us, SENSOR.c.earlier_seen_us
+    was_there = or_(
+        and_(last >= yesterday_us, last < today_us),
+        and_(last >= today_us, earlier >= yesterday_us),
     )
+    query = select(func.count()).select_from(SENSOR).where(was_there)
     with database.reading() as connection:
         return connection.scalar(query) or 0

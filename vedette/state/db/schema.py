@@ -145,6 +145,7 @@ SENSOR = Table(
     _text("interface_ip"),  # latest local address seen in telemetry
     _number("first_seen_us"),
     _number("last_seen_us"),
+    _number("earlier_seen_us"),  # the latest on a day (UTC) before that; 0: none
     _number("changed_us"),  # latest change of a column that is cached
     _flag("network_isolation_enabled"),
     _flag("is_isolating"),

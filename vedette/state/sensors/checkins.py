@@ -18,6 +18,7 @@ from vedette.state.db.bulk_statement import BulkStatement
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.sensors.group_orders import GroupOrders, group_orders
+from vedette.state.sensors.silent_sensors import contact_of, earlier_seen, midnight_us
 
 _NO_ORDERS = GroupOrders()
 
@@ -112,6 +113,7 @@ _READ = (
     "os_type",
     "sensor_version",
     "last_seen_us",
+    "earlier_seen_us",
     "flush_us",
     "flush_number",
     "restart_queued",
@@ -123,6 +125,7 @@ _READ = (
 _REPORTED = tuple(field.name for field in fields(Report))
 _KEPT = (
     "last_seen_us",
+    "earlier_seen_us",
     "flush_us",
     "restart_queued",
     "uninstalled_us",
@@ -178,7 +181,7 @@ def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]
     row |= _after(row, item.progress, item.now_us)
     row["checkin_us"] = item.now_us
     row["next_checkin_us"] = item.now_us + interval_s * 1_000_000
-    row["last_seen_us"] = max(item.now_us, row["last_seen_us"])
+    row |= contact_of(row, item.now_us)
     if row["uninstalled_us"]:
         reported["is_isolating"] = False
     values = reported | {name: row[name] for name in _KEPT}
@@ -202,6 +205,7 @@ def note_contact(
         .where(SENSOR.c.id == sensor_id)
         .values(
             last_seen_us=now_us,
+            earlier_seen_us=earlier_seen(midnight_us(now_us)),
             checkin_us=case((is_alone, now_us), else_=SENSOR.c.checkin_us),
             next_checkin_us=case((is_alone, next_us), else_=SENSOR.c.next_checkin_us),
             changed_us=case((is_moved, now_us), else_=SENSOR.c.changed_us),  # a cached column

@@ -21,6 +21,7 @@ from vedette.state.policy.groups import get as get_group
 from vedette.state.sensors import key_replacement
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.key_replacement import KEY_COLUMNS, Claim, KeyKind, digest
+from vedette.state.sensors.silent_sensors import contact_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
     values: dict[str, object] = {name: value for name, value in reported.items() if value}
     values |= {
         "enrolled_us": now_us,
-        "last_seen_us": max(now_us, row["last_seen_us"]),
+        **contact_of(row, now_us),
         "changed_us": now_us,
     }
     if kind == "sensor" and row["uninstalled_us"]:

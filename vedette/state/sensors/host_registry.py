@@ -34,11 +34,14 @@ from vedette.state.policy.group_options import KNOWN_DLLS_FILTERED, options_of
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.host_names import join_names, short_names_of
+from vedette.state.sensors.silent_sensors import earlier_seen, midnight_us
 
 
 @dataclass(slots=True)
 class _Note:
     seen_us: int = 0
+    earlier_us: int = 0
+    """The latest on a day before that, 0 for none."""
     os_type: str = ""
     interface_ip: str = ""
     host_type: str = ""
@@ -103,6 +106,8 @@ class Sensors:
         """Record a contact of a sensor for the next `flush`; "" leaves a value as it is."""
         with self._lock:
             note = self._notes.setdefault(sensor_id, _Note())
+            if note.seen_us < midnight_us(seen_us):
+                note.earlier_us = note.seen_us
             note.seen_us = max(note.seen_us, seen_us)
             note.os_type = os_type or note.os_type
             note.interface_ip = interface_ip or note.interface_ip
@@ -121,7 +126,10 @@ class Sensors:
                 _write_notes(connection, dict(sorted(notes.items())), now_us)
         except BaseException:
             for sensor_id, note in notes.items():
-                self.note(sensor_id, **asdict(note))
+                kept = asdict(note)
+                if earlier_us := kept.pop("earlier_us"):
+                    self.note(sensor_id, earlier_us)
+                self.note(sensor_id, **kept)
             raise
 
     def refresh(self, now_us: int) -> None:
@@ -348,11 +356,18 @@ def _write_notes(connection: Connection, notes: Mapping[int, _Note], now_us: int
         .where(SENSOR.c.id == bindparam("sensor"))
         .values(
             last_seen_us=case((SENSOR.c.last_seen_us < seen, seen), else_=SENSOR.c.last_seen_us),
+            earlier_seen_us=earlier_seen(bindparam("midnight")),
             interface_ip=case((address == "", SENSOR.c.interface_ip), else_=address),
         ),
         [
-            {"sensor": sensor_id, "seen": note.seen_us, "address": note.interface_ip}
+            {
+                "sensor": sensor_id,
+                "seen": seen_us,
+                "midnight": midnight_us(seen_us),
+                "address": note.interface_ip,
+            }
             for sensor_id, note in notes.items()
+            for seen_us in ((note.earlier_us, note.seen_us) if note.earlier_us else (note.seen_us,))
         ],
     )
     for sensor_id, note in notes.items():

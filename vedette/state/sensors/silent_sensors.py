@@ -1,11 +1,19 @@
-"""Sensors that report nothing any more."""
+"""When sensors were heard of, and those that report nothing any more.
 
+A sensor has its last contact, and the last one on an earlier day (UTC): so it is known of each
+whether it was there yesterday.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import BindParameter, ColumnElement, RowMapping, case, func, select
 
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
+
+_DAY_US: Final = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +49,21 @@ def silent_sensors(database: Database, since_us: int, names_max: int) -> SilentS
         total = connection.scalar(select(func.count()).select_from(SENSOR).where(here)) or 0
         longest = tuple(SilentSensor(*row) for row in connection.execute(named))
     return SilentSensors(count, total, longest)
+
+
+def midnight_us(now_us: int) -> int:
+    """The beginning of the day of a time, UTC."""
+    return now_us - now_us % _DAY_US
+
+
+def contact_of(row: Mapping[str, Any] | RowMapping, seen_us: int) -> dict[str, int]:
+    """The columns of a row after a contact."""
+    last_us = row["last_seen_us"]
+    earlier_us = last_us if last_us < midnight_us(seen_us) else row["earlier_seen_us"]
+    return {"last_seen_us": max(seen_us, last_us), "earlier_seen_us": earlier_us}
+
+
+def earlier_seen(midnight: int | BindParameter[int]) -> ColumnElement[int]:
+    """The same in an UPDATE of the last contact, with the midnight before it."""
+    last = SENSOR.c.last_seen_us
+    return case((last < midnight, last), else_=SENSOR.c.earlier_seen_us)
