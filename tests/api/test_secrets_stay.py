@@ -10,21 +10,35 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pyotp
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.support.cloud import ORG
+from tests.support.commands import done, vedette
 from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, hire, start_server, wait_for
 from vedette.api.http.credentials import SESSION_COOKIE
 from vedette.model.principal import Role
+from vedette.state.accounts import license as licenses
 
 APP_CONTROL = "/api/v1/settings/global/platformserver"
 SMTP = "marked-smtp-" + secrets.token_hex(12)
+FORWARDERS = f"/data_forwarder/v2/orgs/{ORG}/configs"
+PROVIDER = Ed25519PrivateKey.generate()
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    public = tmp_path_factory.mktemp("provider") / "public.pem"
+    public.write_bytes(
+        PROVIDER.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
     yield from start_server(
         tmp_path_factory.mktemp("secrets"),
+        *("--set", f"license_provider_key={public}"),
         *("--set", "log_level=debug", "--set", f"smtp_password={SMTP}"),
         *("--set", "smtp_username=mailer", "--set", "smtp_host=127.0.0.1"),
     )
@@ -38,7 +52,8 @@ def ok(answer: httpx.Response) -> httpx.Response:
 @pytest.fixture(scope="module")
 def marked(server: Server) -> dict[str, str]:
     """Secrets by kind, each of which the server has accepted or issued in its proper place."""
-    found = {name: f"marked-{name}-{secrets.token_hex(12)}" for name in ("password", "feed", "app")}
+    kinds = ("password", "feed", "app", "bucket")
+    found = {name: f"marked-{name}-{secrets.token_hex(12)}" for name in kinds}
     enrolment = secret_of(server)
     with server.analyst() as client:
         user = {"username": "marked", "first_name": "M", "last_name": "D", "teams": []}
@@ -48,6 +63,11 @@ def marked(server: Server) -> dict[str, str]:
         ok(client.post("/api/v1/feed", json=feed | {"password": found["feed"]}))
         control = {"server_url": "control.example", "auth_token": found["app"]}
         ok(client.post(APP_CONTROL, json=control))
+        bucket = {"kind": "s3", "bucket": "marked", "endpoint": "http://127.0.0.1:9"}
+        bucket |= {"access_key_id": "AKID", "secret_access_key": found["bucket"]}
+        forwarder = {"name": "marked", "types": ["alert"], "destination": bucket}
+        made = ok(client.post(FORWARDERS, json=forwarder)).json()
+        client.post(f"{FORWARDERS}/{made['id']}/healthcheck")
         api = ok(client.post("/api/v1/token", json={"name": "marked", "user": "marked"})).json()
         ingest = ok(client.post("/api/v1/token", json={"name": "in", "group_id": 1})).json()
         app = ok(client.post("/api/v1/cloud/app", json={"name": "marked"})).json()
@@ -61,6 +81,7 @@ def marked(server: Server) -> dict[str, str]:
         pair = (app["id"], app["secret"])
         grant = {"grant_type": "client_credentials"}
         access = ok(client.post("/csp/gateway/am/api/auth/token", data=grant, auth=pair)).json()
+    license_text, backup_key = licensed(server), backed_up(server)
     with server.client() as client:
         sensor = enrol(client, "marked.corp.example", enrolment)
     return found | {
@@ -74,9 +95,43 @@ def marked(server: Server) -> dict[str, str]:
         "totp": parse_qs(urlsplit(totp["uri"]).query)["secret"][0],
         "enrolment": enrolment,
         "sensor key": sensor.key,
+        "license": license_text,
+        "backup key": backup_key,
         "administrator": server.token,
         "first ingest token": server.ingest_token,
     }
+
+
+def licensed(server: Server) -> str:
+    """The text of a license that is in force."""
+    private = server.data.with_name("provider.pem")
+    private.write_bytes(
+        PROVIDER.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    text = licenses.issue(private, "*", 500, "")
+    with server.analyst() as client:
+        ok(client.post("/api/license", json={"license": text}))
+        refused = client.post("/api/license", json={"license": f"{text}x"})
+    assert (refused.status_code, text in refused.text) == (400, False)
+    return text
+
+
+def backed_up(server: Server) -> str:
+    """The key of an encrypted backup; the same with a wrong one."""
+    place, key = server.data.with_name("place"), server.data.with_name("backup-key")
+    done("backup", "key", key)
+    printed = done("backup", "create", place, "--key", key, "--data", server.data)
+    secret, wrong = key.read_text().strip(), server.data.with_name("wrong-key")
+    assert secret not in printed
+    wrong.write_text(f"{secret}zz\n")
+    wrong.chmod(0o600)
+    refused = vedette("backup", "list", place, "--key", wrong)
+    assert (refused.returncode, secret in refused.stdout + refused.stderr) == (2, False)
+    return secret
 
 
 def misplaced(client: httpx.Client, secret: str) -> Iterator[httpx.Response]:
@@ -102,12 +157,15 @@ def misplaced(client: httpx.Client, secret: str) -> Iterator[httpx.Response]:
         "/csp/gateway/am/api/auth/token",
         "/api/v1/feed",
         "/api/user",
+        "/api/license",
+        FORWARDERS,
         APP_CONTROL,
     ):
         for content in (
             f'{{"password": "{secret}"',
             f'{{"password": ["{secret}"], "enroll_secret": ["{secret}"], "secret": ["{secret}"]}}',
             f'{{"username": "nobody", "password": "{secret}", "secret": "{secret}"}}',
+            f'{{"license": "{secret}", "destination": {{"secret_access_key": "{secret}"}}}}',
             f"grant_type=client_credentials&client_id=x&client_secret={secret}x",
         ):
             yield client.post(path, headers=JSON, content=content.encode())
@@ -135,6 +193,8 @@ def test_no_secret_is_found_where_others_read(server: Server, marked: dict[str, 
             "users": ok(client.get("/api/users")).text,
             "tokens": ok(client.get("/api/v1/token")).text,
             "app control": ok(client.get(APP_CONTROL)).text,
+            "license": ok(client.get("/api/license")).text,
+            "forwarders": ok(client.get(FORWARDERS)).text,
         }
     leaks = [
         (kind, place, text[max(0, text.index(secret) - 200) :][:300])
