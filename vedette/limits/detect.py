@@ -120,6 +120,9 @@ RULE_PAST_HOSTS = 100
 RULE_PAST_LITERALS_MAX = 200
 """Texts that a column of the store is searched for at once; the engine takes 255."""
 
+RULE_QUERY_BYTES_MAX = 16_384
+"""Of the query that a rule is written as; a longer one fits into no address of a search."""
+
 SIGMA_ROWS = 100
 """Sigma rules of one answer, where the request does not say."""
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
@@ -21,6 +22,7 @@ from vedette.console.render import render
 from vedette.console.rule_condition import condition_lines
 from vedette.console.text_changes import Line, differences
 from vedette.detect.rule_codec import decoded_rule
+from vedette.detect.rule_query import Asking, query_of_rule
 from vedette.detect.views.stored import not_stored
 from vedette.model.scope import Scope
 from vedette.search.bounded_engine import BoundedEngine
@@ -106,16 +108,26 @@ def _asked(kept: SigmaRule) -> dict[str, Any]:
     """The lines of a rule's condition, how many are left out, and its fields with whether the store
     keeps them; none for what is no rule or cannot be evaluated."""
     if kept.rule.kind != "rule" or not kept.rule.compiled:
-        return {"condition": [], "left_out": 0, "fields": [], "sources": ()}
+        return {"condition": [], "left_out": 0, "fields": [], "sources": (), "query": None}
     rule = decoded_rule(kept.rule.compiled.encode())
     lines = list(condition_lines(rule.condition))
     lost = not_stored(rule.sources, rule.fields)
+    query = query_of_rule(rule)
     return {
+        "query": query,
+        "weaker": _lines(query.weaker),
+        "not_asked": _lines(query.left_out),
         "condition": lines[: limits.CONDITION_LINES_MAX],
         "left_out": max(len(lines) - limits.CONDITION_LINES_MAX, 0),
         "fields": [(name, name not in lost) for name in sorted(rule.fields)],
         "sources": rule.sources,
     }
+
+
+def _lines(tests: Sequence[Asking]) -> list[str]:
+    """Tests as they stand in the condition, the first of them."""
+    lines = (line for one in tests for _, line in condition_lines(one))
+    return list(islice(lines, limits.CONDITION_LINES_MAX))
 
 
 @router.get("/ui/sigma/{rule_id}/versions", summary="What a Sigma rule said")

@@ -129,6 +129,12 @@ def kinds_of(sources: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
+def kind_of_category(name: str) -> str | None:
+    """The kind of stored events that a category of rules means, "" for the start of a process; None
+    for what is no category, or is not stored as events."""
+    return _KIND_OF.get(name)
+
+
 def not_stored(sources: tuple[str, ...], fields: frozenset[str]) -> frozenset[str]:
     """The fields that no stored event of these sources has. Records that are kept have all."""
     kinds = kinds_of(sources)
