@@ -313,3 +313,46 @@ def test_a_dry_run_needs_the_right_of_the_import(server: Server) -> None:
     with server.client(**{"X-Auth-Token": token}) as client:
         answer = client.post(f"{SIGMA}?dry_run=true", json={"text": rule(44, "dry")})
         assert answer.status_code == 403
+
+
+def test_files_are_tried_and_added_together_each_with_its_own_places(
+    analyst: httpx.Client,
+) -> None:
+    files = [
+        {"name": "office/first.yml", "text": rule(71, "a") + "---\n" + rule(72, "b")},
+        {"name": "<b>\u202egnp.yml", "text": "title: broken\nlevel: high\n"},
+        {"name": "again.yml", "text": rule(71, "a")},
+        {"name": "empty.yml", "text": ""},
+    ]
+    tried = analyst.post(SIGMA, params={"dry_run": "true"}, json={"files": files})
+    assert tried.status_code == 200, tried.text
+    places = [(one["place"], one["line"]) for one in tried.json()["results"]]
+    assert places[:2] == [("office/first.yml#1", 1), ("office/first.yml#2", 15)]
+    assert places[2:] == [("<b>\u202egnp.yml#1", 1), ("again.yml#1", 1)]
+    counts = tried.json()["counts"]
+    assert (counts["added"], counts["refused"], counts["duplicate"]) == (2, 1, 1)
+    assert (
+        analyst.get(SIGMA, params={"q": rule(71, "a").splitlines()[1][4:]}).json()["results"] == []
+    )
+    added = analyst.post(SIGMA, json={"files": files}).json()["results"]
+    assert [one["change"] for one in added] == ["added", "added", "added", "duplicate"]
+    assert analyst.get(f"{SIGMA}/{added[0]['id']}").json()["origin"] == "office/first.yml"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"files": []}, "files: must be a list of 1 to 5,000 files"),
+        ({"files": [{}] * 5_001}, "files: must be a list of 1 to 5,000 files"),
+        ({"files": ["a"]}, "files[0]: must be an object with name and text"),
+        ({"files": [{"name": "", "text": "a"}]}, "files[0].name: 1 to"),
+        ({"files": [{"name": "a", "text": 1}]}, "files[0].text: one YAML document"),
+        ({"files": [{"name": "a", "text": "b"}], "text": "c"}, "text: not together with files"),
+    ],
+)
+def test_files_are_bounded_and_have_names(
+    analyst: httpx.Client, body: dict[str, object], said: str
+) -> None:
+    answer = analyst.post(SIGMA, params={"dry_run": "true"}, json=body)
+    assert answer.status_code == 400
+    assert said in answer.text

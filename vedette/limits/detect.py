@@ -6,6 +6,12 @@ SIGMA_FILE_CHARS_MAX = 1024 * 1024
 SIGMA_FILES_MAX = 50_000
 """Files of rules under one path; the public set has 3,800."""
 
+SIGMA_REQUEST_FILES_MAX = 5_000
+"""Files of rules in one request; the public set has 3,800."""
+
+SIGMA_REQUEST_BYTES_MAX = 6 * 1024 * 1024
+"""Of the files that the console sends in one request; as JSON they stay within its body."""
+
 SIGMA_MATCHED_CHARS_SHOWN = 200
 """Characters of a matched value that the table of `vedette sigma scan` shows; JSON has it whole."""
 

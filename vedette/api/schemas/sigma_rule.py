@@ -55,8 +55,24 @@ def in_force_body(one: InForce) -> dict[str, Any]:
 
 
 def imported_body(number: int, one: Imported) -> dict[str, Any]:
-    """What became of the `number`th document of a request, from 1."""
-    return {"change": one.change, "line": one.line, **document_body(number, one.rule)}
+    """What became of the `number`th document of a file, from 1."""
+    place = f"{one.file or _PLACE}#{number}"
+    return {
+        "change": one.change,
+        "line": one.line,
+        **document_body(number, one.rule),
+        "place": place,
+    }
+
+
+def imported_bodies(found: Sequence[Imported]) -> list[dict[str, Any]]:
+    """What became of the documents of a request, each counted within its file."""
+    counted: Counter[str] = Counter()
+    bodies = []
+    for one in found:
+        counted[one.file] += 1
+        bodies.append(imported_body(counted[one.file], one))
+    return bodies
 
 
 def foreseen_body(found: Sequence[Imported]) -> dict[str, Any]:
@@ -66,7 +82,7 @@ def foreseen_body(found: Sequence[Imported]) -> dict[str, Any]:
     return {
         "dry_run": True,
         "counts": {name: counts[name] for name in _OUTCOMES},
-        "results": [imported_body(number, one) for number, one in enumerate(found, 1)],
+        "results": imported_bodies(found),
     }
 
 
@@ -186,6 +202,31 @@ def rule_file(body: Mapping[str, Any]) -> RuleFile:
     if not isinstance(origin, str) or len(origin) > limits.MEMBER_CHARS_MAX:
         raise BadRequestError(f"origin: must be a text of at most {limits.MEMBER_CHARS_MAX}")
     return RuleFile(_PLACE, text, origin)
+
+
+def rule_files(body: Mapping[str, Any]) -> list[RuleFile]:
+    """The YAML of a request: its text, or its files with their names. Raises BadRequestError."""
+    given = body.get("files")
+    if given is None:
+        return [rule_file(body)]
+    if body.get("text"):
+        raise BadRequestError("text: not together with files")
+    most = limits.SIGMA_REQUEST_FILES_MAX
+    if not isinstance(given, list) or not 0 < len(given) <= most:
+        raise BadRequestError(f"files: must be a list of 1 to {most:,} files")
+    return [_named_file(number, one) for number, one in enumerate(given)]
+
+
+def _named_file(number: int, given: object) -> RuleFile:
+    place = f"files[{number}]"
+    if not isinstance(given, dict):
+        raise BadRequestError(f"{place}: must be an object with name and text")
+    name, text = given.get("name"), given.get("text")
+    if not isinstance(name, str) or not 0 < len(name) <= limits.MEMBER_CHARS_MAX:
+        raise BadRequestError(f"{place}.name: 1 to {limits.MEMBER_CHARS_MAX:,} characters")
+    if not isinstance(text, str):
+        raise BadRequestError(f"{place}.text: one YAML document or several, as text")
+    return RuleFile(name, text, name)
 
 
 def optional_flag(body: Mapping[str, Any], name: str) -> bool | None:

@@ -68,7 +68,8 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
 
     return render(
         request, "screens/sigma.html", asked=asked, start=start, states=STATES,
-        page_rows=limits.PAGE_ROWS, **await run_search(request, here, work),
+        page_rows=limits.PAGE_ROWS, files_max=limits.SIGMA_REQUEST_FILES_MAX,
+        bytes_max=limits.SIGMA_REQUEST_BYTES_MAX, **await run_search(request, here, work),
     )  # fmt: skip
 
 

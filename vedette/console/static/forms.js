@@ -151,9 +151,15 @@ async function tried(form) {
   form.dataset.ready = "true";
   form.querySelector("[data-submit-word]").textContent = _("Add");
   const words = JSON.parse(form.dataset.words ?? "{}");
-  if (found.results) return place.replaceChildren(
-    make("b", {}, Object.entries(words).filter(([name]) => found.counts[name]).map(([name, word]) => `${number(found.counts[name])} ${word}`).join(", ")),
-    make("ul", { class: "plain" }, ...found.results.map((one) => make("li", {}, make("b", {}, words[one.reason ? "refused" : one.change]), " ", untrusted(`${one.place}:${one.line} ${one.title} ${one.message}`)))));
+  if (found.results) {
+    // Those that somebody has to look at first, and no more than a page has room for.
+    const order = ["refused", ...Object.keys(words)];
+    const all = found.results.map((one) => ({ ...one, became: one.reason ? "refused" : one.change })).sort((a, b) => order.indexOf(a.became) - order.indexOf(b.became));
+    return place.replaceChildren(
+      make("b", {}, Object.entries(words).filter(([name]) => found.counts[name]).map(([name, word]) => `${number(found.counts[name])} ${word}`).join(", ") || _("no rule")),
+      make("ul", { class: "plain" }, ...all.slice(0, 200).map((one) => make("li", {}, make("b", {}, words[one.became]), " ", untrusted(`${one.place}:${one.line} ${one.title} ${one.message}`)))),
+      all.length > 200 && make("p", {}, _`${number(all.length - 200)} more`));
+  }
   const counts = Object.entries(found.indicators).map(([type, count]) => `${number(count)} ${type}`).join(", ");
   place.replaceChildren(
     make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Without a name"))), _` ${found.format}: ${many(found.reports, _("report"), _("reports"))}, ${counts || _("no indicator")}${found.complete ? "" : _(", and more than there was time for")}`),

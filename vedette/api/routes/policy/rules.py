@@ -21,12 +21,13 @@ from vedette.api.schemas.sigma_rule import (
     foreseen_body,
     hit_body,
     ids,
-    imported_body,
+    imported_bodies,
     in_force_body,
     optional_flag,
     past_body,
     rule_body,
     rule_file,
+    rule_files,
     wanted,
 )
 from vedette.api.schemas.watchlist import preview_bounds
@@ -91,18 +92,19 @@ def listed(request: Request, here: Here, scope: Within) -> Response:
     openapi_extra=described(("dry_run", "true: keep nothing, say what would become of each")),
 )
 def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
-    """Takes `text`, YAML of one document or several; a document with a known id replaces that one.
+    """Takes `text`, YAML of one document or several, or `files`, each with its `name` and its
+    `text`; a document with a known id replaces that one.
     New rules are on unless their level is low or informational; `enabled` decides for all. The
     answer says of each document what became of it, and why it cannot be evaluated. With `dry_run`
     nothing is kept: the answer says what would become of each, with its line, and `counts` those
     that would be added, changed, unchanged or refused."""
-    file, enabled = rule_file(body), optional_flag(body, "enabled")
+    files, enabled = rule_files(body), optional_flag(body, "enabled")
     if flag(request.query_params, "dry_run"):
-        return json_answer(foreseen_body(foresee_import(here.database, [file], enabled=enabled)))
+        return json_answer(foreseen_body(foresee_import(here.database, files, enabled=enabled)))
     now_us = here.clock.now_us()
-    done = import_rules(here.database, [file], caller.name, now_us, enabled=enabled)
+    done = import_rules(here.database, files, caller.name, now_us, enabled=enabled)
     here.rules.reload()
-    return json_answer({"results": [imported_body(n, one) for n, one in enumerate(done, 1)]})
+    return json_answer({"results": imported_bodies(done)})
 
 
 @router.put(_BASE, summary="Switch Sigma rules on or off")

@@ -74,6 +74,7 @@ _WATCHLIST: Final = _object(
     **alike(("id", "group_id", "move_actions_from_watchlist_id"), {"type": ["integer", "string"]}),
 )
 _ALERT_CHANGE: Final = _object(unique_id=TEXT, status=TEXT, assigned_to=TEXT, notes=TEXT)
+_FILES_OF_RULES: Final = listing(_object(("name", "text"), name=TEXT, text=TEXT))
 _SUPPRESSION: Final = _object(
     query=TEXT, name=TEXT, reason=TEXT, enabled=_FLAG, expires={"type": ["string", "null"]}
 )
@@ -269,7 +270,9 @@ _JSON_BODIES: Final[Mapping[Route, Schema]] = {
     ("POST", "/api/v1/watchlist/preview"): _object(
         ("search_query",), **alike(("search_query", "index_type", "from", "to"), TEXT)
     ),
-    ("POST", "/api/v1/sigma"): _object(("text",), text=TEXT, origin=TEXT, enabled=_FLAG),
+    ("POST", "/api/v1/sigma"): _object(
+        (), text=TEXT, files=_FILES_OF_RULES, origin=TEXT, enabled=_FLAG
+    ),
     ("PUT", "/api/v1/sigma"): _object(("ids", "enabled"), ids=_TEXTS, enabled=_FLAG),
     ("POST", "/api/v1/sigma/test"): _object(
         (), ids=_TEXTS, events=OBJECTS, **alike(("text", "origin", "from", "to"), TEXT)
