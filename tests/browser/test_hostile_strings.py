@@ -123,7 +123,7 @@ def mark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def walk(visiting: Visiting, known: dict[str, str], mark: Path) -> dict[str, Shown]:
     """Every screen, by its path."""
-    query = f"?q='; touch {mark}; $(touch {mark}) `touch {mark}` \""
+    query = f'?q=\'; touch {mark}; $(touch {mark}) `touch {mark}` "x"'
     with visiting() as visit:
         walked = {path: shown_on(visit, path.format(**known)) for path in SCREENS}
         return walked | {f"{path}?q": shown_on(visit, path + query) for path in ASKED}

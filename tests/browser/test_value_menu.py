@@ -150,11 +150,40 @@ def test_programs_are_narrowed_by_a_value(visiting: Visiting) -> None:
         assert page.locator("tr[data-row]").count() == 1
 
 
-def test_a_list_that_no_query_narrows_offers_copies_alone(visiting: Visiting) -> None:
+def test_a_list_that_no_query_narrows_offers_copies_alone(
+    visiting: Visiting, known: dict[str, str]
+) -> None:
+    assert known
     with visiting() as visit:
-        page = visit.open("/ui/sensors")
+        page = visit.open("/ui/bans")
         focusable(page)
-        assert "Include" not in menu(page, cell("hostname"))
+        assert "Include" not in menu(page, cell("md5"))
         page.keyboard.press("Escape")
         page.keyboard.press("+")
-        assert page.url == f"{visit.url}/ui/sensors"
+        assert page.url == f"{visit.url}/ui/bans"
+
+
+def test_hosts_are_narrowed_by_a_value(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/sensors?sort=hostname")
+        focusable(page)
+        group = page.locator(cell("group")).first.get_attribute("data-value")
+        menu(page, cell("group"))
+        page.keyboard.press("-")
+        page.wait_for_url("**q=-group*")
+        page.wait_for_selector("html[data-ready]")
+        groups = page.locator(cell("group")).evaluate_all(
+            "all => all.map((one) => one.dataset.value)"
+        )
+        assert group not in groups
+        assert "sort=hostname" in page.url
+
+
+def test_a_query_of_hosts_that_cannot_be_read_says_where(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open("/ui/sensors?q=group:default nosuchfield:x")
+        assert page.inner_text("main [role=alert] mark").startswith("nosuchfield")
+        assert page.locator("[data-fleet]").count() == 0
+        page.keyboard.press("y")
+        page.keyboard.press("q")
+        page.wait_for_selector(":text('Query copied')")

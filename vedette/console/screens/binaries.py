@@ -55,10 +55,10 @@ async def search(request: Request, here: Here, scope: Within) -> Response:
         try:
             found = binary_search.search(engine, scope, wanted, here.settings, here.clock.now_us())
         except QueryError as error:
-            return {"problem": str(error), "found": None, "rows": []}
+            return {"problem": error, "found": None, "rows": []}
         copied = here.copies.copied(list(map(copy_name, found.rows)), scope)
         rows = [binary_body(row, copied) for row in found.rows]
-        return {"problem": "", "found": found, "rows": rows}
+        return {"problem": None, "found": found, "rows": rows}
 
     return render(
         request, "screens/binaries.html", q=query, start=start, page_rows=limits.PAGE_ROWS,

@@ -15,7 +15,7 @@ from vedette.api.schemas.parameters import ID_MAX, bounded_number, whole_number
 from vedette.api.schemas.sensor import status_of
 from vedette.api.services import Services, services
 from vedette.console.render import render
-from vedette.errors import BadRequestError, NotFoundError
+from vedette.errors import BadRequestError, NotFoundError, QueryError
 from vedette.model.principal import Role
 from vedette.model.scope import Scope
 from vedette.respond.isolation_reach import isolation_reach
@@ -34,7 +34,7 @@ from vedette.state.devices.update_jobs import KIT_TYPES
 from vedette.state.policy import groups
 from vedette.state.sensors import sensor_list, sensor_queues
 from vedette.state.sensors.channel_codes import channel_names
-from vedette.state.sensors.sensor_list import SensorQuery
+from vedette.state.sensors.sensor_list import SensorPage, SensorQuery
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 from vedette.state.sensors.sensor_row import SensorRow
 
@@ -63,9 +63,14 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
 
     def work() -> dict[str, Any]:
         now_us = here.clock.now_us()
-        page = sensor_list.page(here.database, scope, query, now_us)
+        page, problem = SensorPage(0, []), None
+        try:
+            page = sensor_list.page(here.database, scope, query, now_us)
+        except QueryError as error:
+            problem = error
         return {
             "page": page,
+            "problem": problem,
             "totals": sensor_list.totals(here.database, scope, now_us),
             "rows": [(one, status_of(one, now_us), phase_of(one)) for one in page.sensors],
             "all_groups": [
@@ -79,7 +84,7 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
     return render(
         request,
         "screens/sensors.html",
-        q=query.hostname,
+        q=query.terms,
         group=query.group_id or "",
         silent=query.silent_days or "",
         trouble=query.trouble,
@@ -109,7 +114,7 @@ def _query(request: Request) -> SensorQuery:
     group, silent = params.get("group", ""), params.get("silent", "")
     trouble = params.get("trouble", "")
     return SensorQuery(
-        hostname=params.get("q", "").strip(),
+        terms=params.get("q", "").strip(),
         group_id=bounded_number("group", group, most=ID_MAX) if group else None,
         silent_days=bounded_number("silent", silent, most=limits.PARAMETER_DAYS_MAX)
         if silent

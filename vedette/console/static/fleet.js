@@ -144,10 +144,3 @@ if (grid) {
   dialog.addEventListener("close", () => last?.isConnected && focusRow(last));
   bar();
 }
-
-document.addEventListener("narrow", ({ detail: { field, value, how } }) => {
-  if (how === "exclude" || field !== "hostname") return;
-  const url = new URL(location.href);
-  url.searchParams.set("q", value);
-  location.assign(url);
-});
