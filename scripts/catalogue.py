@@ -12,12 +12,13 @@ from typing import Final
 
 from jinja2 import Environment, nodes
 
-from vedette.console import catalogue, html, navigation, severity, time_range
+from vedette.console import catalogue, html, navigation, rule_facets, severity, time_range
 from vedette.console.catalogue import LANGUAGES, is_text
 from vedette.console.group_options import SECTIONS
 from vedette.console.screens import (
     accounts,
     alerts,
+    binaries,
     data,
     identity_sign_in,
     process_search,
@@ -106,6 +107,8 @@ def named() -> Mapping[str, list[str]]:
             *(one.replace("_", " ") for one in process_search.TIME_FIELDS),
         ],
         "screens/alerts.py": [*alerts.GROUPS, *STATUSES, "assigned to"],
+        "screens/binaries.py": [heading for heading, _ in binaries.FACETS.values()],
+        "rule_facets.py": list(rule_facets.FACETS.values()),
         "screens/reports.py": list(reports.SORTS),
         "screens/sigma.py": [
             *("in force", "pending", "disabled", "stopped", "unsupported", "informational")

@@ -17,6 +17,7 @@ VIEWS: Final = (
     "/ui/process?t=all&by=process_name",
     *("/ui/_/process/rare?t=all&facet=hostname", "/ui/_/sensors/ids?q=hidden"),
     "/ui/_/process/wider?q=hostname:hidden*",
+    "/ui/_/binary/rare?facet=observed_filename_facet",
     *("/ui/sensors?q=hidden", "/ui/sensors?silent=1", "/ui/reports?q=title:known"),
     *("/ui/sigma?q=somebody", "/ui/watchlists/new?q=whoami"),
     f"/ui/_/bans/reach?md5hashes={'ab' * 16}",

@@ -44,6 +44,9 @@ HOME_ROWS: Final = 8
 AUDIT_FACET_ENTRIES: Final = 100_000
 """Newest entries of the audit log that its facets count: a tenth of a second in SQLite."""
 
+RULE_FACET_VALUES_MAX: Final = 30
+"""Values of one facet of Sigma rules; the public set has about 60 log sources, most of one rule."""
+
 FACET_VALUES_SHOWN: Final = 10
 """Values of a facet that a page shows; the rest is counted."""
 

@@ -1,7 +1,9 @@
 """Programs and libraries: the search, and one of them with where it is known."""
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -17,16 +19,21 @@ from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.search.binary import binary_body, binary_summary_body
 from vedette.api.services import Services, services
 from vedette.console.histogram import HEIGHT, day_bars
+from vedette.console.query_terms import narrowed
 from vedette.console.render import render
 from vedette.console.screens.watchlists import sees
+from vedette.console.view import View, view_of
 from vedette.errors import BadRequestError, NotFoundError, QueryError, UnavailableError
 from vedette.limits import CONSOLE_USAGE_S
+from vedette.model.binary_fields import BINARY
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
+from vedette.query.parse.query_params import carried_query
 from vedette.respond.ban_reach import ban_reach
 from vedette.search.binaries import binary_search
 from vedette.search.binaries.binary_search import copy_name
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.search.document_search import Results
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.state.policy import bans, watchlists
 from vedette.store.read.binary_usage import Usage, usage_of
@@ -36,34 +43,90 @@ router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
-_FACETS: Final = ("digsig_result", "digsig_publisher", "company_name", "host_count")
+FACETS: Final[Mapping[str, tuple[str, str]]] = {
+    "digsig_result": ("Signature", "digsig_result"),
+    "digsig_publisher_facet": ("Publisher", "digsig_publisher"),
+    "company_name_facet": ("Company", "company_name"),
+    "product_name_facet": ("Product", "product_name"),
+    "file_version_facet": ("Version", "file_version"),
+    "observed_filename_facet": ("Path", "observed_filename"),
+    "host_count": ("Hosts", "host_count"),
+    "server_added_timestamp": ("First seen", "first_seen"),
+}
+"""Name of a facet → its heading, and the field of the query language that it narrows by."""
+
+FACET_ENDS: Final = "/ui/_/binary/rare"
 _SORT: Final = "server_added_timestamp"
 
 
 @router.get("/ui/binary", summary="Programs")
 async def search(request: Request, here: Here, scope: Within) -> Response:
-    params = request.query_params
-    query, start = params.get("q", ""), whole_number(params, "start", 0)
+    wanted = _wanted(request, tuple(FACETS))
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
-        wanted = SearchRequest(
-            (("q", query),) if query else (),
-            limits.PAGE_ROWS,
-            start,
-            (Sort(_SORT, is_descending=True),),
-        )
         try:
             found = binary_search.search(engine, scope, wanted, here.settings, here.clock.now_us())
         except QueryError as error:
-            return {"problem": error, "found": None, "rows": []}
+            return {"problem": error, "found": None, "rows": [], "state": {}}
         copied = here.copies.copied(list(map(copy_name, found.rows)), scope)
         rows = [binary_body(row, copied) for row in found.rows]
-        return {"problem": None, "found": found, "rows": rows}
+        state = narrowed(carried_query(wanted.parts, BINARY))
+        return {"problem": None, "found": _dated(found), "rows": rows, "state": state}
 
     return render(
-        request, "screens/binaries.html", q=query, start=start, page_rows=limits.PAGE_ROWS,
-        sort=f"{_SORT} desc", **await run_search(request, here, work),
+        request, "screens/binaries.html", q=request.query_params.get("q", ""), start=wanted.start,
+        page_rows=limits.PAGE_ROWS, sort=f"{_SORT} desc", view=_view(request), shown_facets=FACETS, items=None,
+        ends=FACET_ENDS, values_shown=limits.FACET_VALUES_SHOWN, shown=_value_text,
+        **await run_search(request, here, work),
     )  # fmt: skip
+
+
+@router.get(FACET_ENDS, summary="The rare end of one facet of programs")
+async def rare(request: Request, here: Here, scope: Within) -> Response:
+    """The values that occur least; with `most`, those that occur most, as many as are counted."""
+    name = request.query_params.get("facet", "")
+    facets = (name,) if name in FACETS else ()
+    is_most = "most" in request.query_params
+    wanted = replace(_wanted(request, facets), rows=0, start=0, is_rarest=not is_most)
+
+    def work(engine: BoundedEngine) -> Results:
+        now_us = here.clock.now_us()
+        return _dated(binary_search.search(engine, scope, wanted, here.settings, now_us))
+
+    found = await run_search(request, here, work)
+    values = found.facets.get(name, [])
+    return render(
+        request, "fragments/facet_values.html", view=_view(request), ends=FACET_ENDS, name=name,
+        field=FACETS[name][1] if facets else "", shown=_value_text,
+        values=values if is_most else values[: limits.FACET_VALUES_SHOWN],
+        state=narrowed(carried_query(wanted.parts, BINARY)),
+        most=values[0][1] if values and is_most else 1, more=0, is_rare=not is_most,
+    )  # fmt: skip
+
+
+def _wanted(request: Request, facets: tuple[str, ...]) -> SearchRequest:
+    query = request.query_params.get("q", "")
+    return SearchRequest(
+        (("q", query),) if query else (),
+        limits.PAGE_ROWS,
+        whole_number(request.query_params, "start", 0),
+        (Sort(_SORT, is_descending=True),),
+        facets=facets,
+    )
+
+
+def _view(request: Request) -> View:
+    return view_of(request, rows_default=limits.PAGE_ROWS, rows_max=limits.PAGE_ROWS)
+
+
+def _dated(found: Results) -> Results:
+    """Days as a query and people write them."""
+    days = [(value[:10], count) for value, count in found.facets.get(_SORT, ())]
+    return replace(found, facets={**found.facets, _SORT: days}) if days else found
+
+
+def _value_text(_name: str, value: str | int) -> str:
+    return str(value)
 
 
 @router.get("/ui/binary/{md5}", summary="A program")

@@ -66,6 +66,8 @@ FACETS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Name of a facet → its heading, and the field of the query language that it narrows by."""
 
+FACET_ENDS: Final = "/ui/_/process/rare"
+
 COUNTS: Final = (
     ("F", "filemod", "files"),
     ("M", "modload", "modules"),
@@ -184,7 +186,7 @@ async def week(request: Request, here: Here, scope: Within) -> Response:
     )
 
 
-@router.get("/ui/_/process/rare", summary="The rare end of one facet")
+@router.get(FACET_ENDS, summary="The rare end of one facet")
 async def rare(request: Request, here: Here, scope: Within) -> Response:
     """The values that occur least; with `most`, those that occur most, as many as are counted."""
     asked = _asked(request, here.clock.now_us())
@@ -196,7 +198,8 @@ async def rare(request: Request, here: Here, scope: Within) -> Response:
     tree, counted = carried_query(asked.parts, PROCESS), found.facets.get(name, ())
     return render(
         request,
-        "fragments/process/facet_values.html",
+        "fragments/facet_values.html",
+        ends=FACET_ENDS,
         view=asked.view,
         name=name,
         field=facets[name][1] if facets else "",
@@ -331,6 +334,7 @@ def _page(
         found=found,
         problem=problem,
         facets=FACETS,
+        ends=FACET_ENDS,
         counts=COUNTS,
         sort=sort,
         time_field=asked.time_field,

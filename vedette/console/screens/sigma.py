@@ -17,16 +17,19 @@ from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.sigma_rule import wanted
 from vedette.api.services import Services, services
+from vedette.console import rule_facets
 from vedette.console.alert_outcomes import NONE, outcomes_of
 from vedette.console.render import render
 from vedette.console.rule_condition import condition_lines
+from vedette.console.rule_facets import TACTICS
 from vedette.console.text_changes import Line, differences
+from vedette.console.view import view_of
 from vedette.detect.rule_codec import decoded_rule
 from vedette.detect.rule_query import Asking, query_of_rule
 from vedette.detect.views.stored import not_stored
 from vedette.model.scope import Scope
 from vedette.search.bounded_engine import BoundedEngine
-from vedette.state.policy import rule_versions, rules
+from vedette.state.policy import rule_list, rule_versions, rules
 from vedette.state.policy.rules import Wanted
 from vedette.state.policy.sigma_rule import EarlierText, SigmaRule
 
@@ -35,39 +38,34 @@ router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
-TACTICS: Final = (
-    *("reconnaissance", "resource-development", "initial-access", "execution", "persistence"),
-    *("privilege-escalation", "defense-evasion", "credential-access", "discovery"),
-    *("lateral-movement", "collection", "command-and-control", "exfiltration", "impact"),
-)
-"""Of ATT&CK, in the order of an attack."""
-
-STATES: Final = ("in_force", "pending", "disabled", "stopped", "unsupported")
-
-_TACTIC: Final = re.compile(r"attack\.([a-z][a-z_-]+)", re.ASCII)
 _TECHNIQUE: Final = re.compile(r"attack\.(t\d{4}(?:\.\d{3})?)", re.ASCII | re.IGNORECASE)
 
 
 @router.get("/ui/sigma", summary="Sigma rules")
 async def listed(request: Request, here: Here, scope: Within) -> Response:
-    params = request.query_params
+    params, view = request.query_params, view_of(request, rows_default=1, rows_max=1)
     start = whole_number(params, "start", 0)
-    asked = wanted(params)
+    asked = wanted({name: params.get(name, "") for name in ("q", "reason", "origin")})
+    chosen = rule_facets.chosen(view.pairs)
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
-        page = rules.page(here.database, asked, start, limits.PAGE_ROWS)
+        listed = rule_facets.faceted(here.database, rule_list.listed(here.database, asked))
+        ids = rule_facets.narrowed(listed, chosen)
+        page = rule_list.ordered(here.database, ids[start : start + limits.PAGE_ROWS])
         in_force = rules.in_force(here.database)
         return {
-            "outcomes": outcomes_of(
-                engine, here, scope, "rule", [one.rule.id for one in page.rules]
-            ),
-            "page": page,
-            "rows": [(one, one.state(in_force.generation)) for one in page.rules],
+            "outcomes": outcomes_of(engine, here, scope, "rule", [one.rule.id for one in page]),
+            "total": len(ids),
+            "rail": rule_facets.rail(listed, chosen, view.pairs),
+            "rows": [(one, one.state(in_force.generation)) for one in page],
             "reasons": rules.reasons(here.database),
         }
 
+    narrowed = [(name, value) for name, value in view.pairs if name in rule_facets.FACETS]
+
     return render(
-        request, "screens/sigma.html", asked=asked, start=start, states=STATES,
+        request, "screens/sigma.html", asked=asked, start=start, view=view, narrowed=narrowed,
+        headings=rule_facets.FACETS, call_params=_call_params(asked, narrowed),
         page_rows=limits.PAGE_ROWS, files_max=limits.SIGMA_REQUEST_FILES_MAX,
         bytes_max=limits.SIGMA_REQUEST_BYTES_MAX, **await run_search(request, here, work),
     )  # fmt: skip
@@ -103,6 +101,19 @@ async def one(rule_id: str, request: Request, here: Here, scope: Within) -> Resp
     return render(
         request, "screens/sigma_rule.html", outcome_days=limits.ALERT_OUTCOME_DAYS, **found
     )
+
+
+def _call_params(
+    asked: Wanted, narrowed: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]] | None:
+    """What asks the API for the same list; None where it has no parameters for that."""
+    given = dict(narrowed)
+    if len(given) < len(narrowed) or not given.keys() <= {"level", "state"}:
+        return None
+    if any(value.startswith("-") for value in given.values()):
+        return None
+    rest = [("q", asked.text), ("reason", asked.reason), ("origin", asked.origin)]
+    return [*given.items(), *rest, ("rows", str(limits.PAGE_ROWS))]
 
 
 def _asked(kept: SigmaRule) -> dict[str, Any]:
@@ -159,9 +170,8 @@ def _coverage(found: tuple[SigmaRule, ...]) -> dict[str, list[tuple[str, int, in
     hits: Counter[tuple[str, str]] = Counter()
     for kept in found:
         text = kept.rule.text
-        named = {one.replace("_", "-") for one in _TACTIC.findall(text)}
         techniques = {one.upper() for one in _TECHNIQUE.findall(text)}
-        for tactic in named & set(TACTICS):
+        for tactic in rule_facets.said_by(text)[0]:
             counted[tactic].update(techniques)
             hits.update({(tactic, one): kept.counts.hits for one in techniques})
     return {

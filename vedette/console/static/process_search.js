@@ -2,10 +2,11 @@
 
 import { attempt, call, done, get } from "./api.js";
 import { pageCall } from "./copy.js";
+import "./facets.js";
 import { startHistogram } from "./histogram.js";
 import { focusRow } from "./grid.js";
 import { bind } from "./keys.js";
-import { iso, isTyping, make, many, say, setParameter } from "./dom.js";
+import { iso, make, many, say, setParameter } from "./dom.js";
 import { keepAll } from "./preferences.js";
 import { openMenu } from "./menu.js";
 import { narrowedQuery, recentQueries, startQuery, term } from "./query.js";
@@ -13,8 +14,6 @@ import { untrusted } from "./untrusted.js";
 
 const form = document.getElementById("search");
 const field = form.querySelector("[name=q]");
-
-const narrow = matchMedia("(max-width: 900px)"); // where facets stand over the list, once they are asked for
 
 startQuery(field);
 startHistogram(setRange);
@@ -34,18 +33,6 @@ document.addEventListener("click", (event) => {
     form.elements.sort.value = sort.dataset.sort;
     form.requestSubmit();
   }
-  const toggle = event.target.closest("[data-action=toggle-facets]");
-  if (toggle) {
-    const on = toggle.getAttribute("aria-pressed") !== "true";
-    const rail = document.getElementById("facets");
-    toggle.setAttribute("aria-pressed", on);
-    rail.hidden = !on;
-    rail.toggleAttribute("data-open", on);
-    if (!narrow.matches) {
-      form.elements.rail.value = on ? "" : "off";
-      setParameter("rail", form.elements.rail.value);
-    }
-  }
   const following = event.target.closest("[data-action=follow]");
   if (following) follow(following.getAttribute("aria-pressed") !== "true");
   if (event.target.closest("[data-action=show-news]")) form.requestSubmit();
@@ -53,36 +40,14 @@ document.addEventListener("click", (event) => {
   if (keeper) attempt(() => kept(keeper));
   const opener = event.target.closest("[data-arrange]");
   if (opener) arrange(opener);
-  const end = event.target.closest("[data-rare], [data-more]");
-  if (end) end.closest(".facet").querySelector("[data-rare]").setAttribute("aria-pressed", end.matches("[data-rare]"));
 });
 
 document.addEventListener("change", ({ target }) => target.matches("select") && target.form === form && form.requestSubmit());
 
-// In the facets, letters act on the value that has the focus.
-document.addEventListener("keydown", (event) => {
-  const value = event.target.closest?.(".facet [data-field]");
-  if (!value || isTyping(event.target)) return;
-  const how = { "+": "include", "-": "exclude", o: "only" }[event.key];
-  if (how) value.querySelector(`[data-narrow=${how}]`).click();
-  else if (event.key === "r" || event.key === "m") value.closest(".facet").querySelector(event.key === "r" ? "[data-rare]" : "[data-more]")?.click();
-  else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const all = [...document.querySelectorAll(".facet [data-field]")];
-    const next = all[all.indexOf(value) + (event.key === "ArrowDown" ? 1 : -1)];
-    next?.querySelector("button").focus();
-  } else return;
-  event.preventDefault();
-  event.stopPropagation();
-});
-
 // The results have the focus once they are there, so that the next key acts on them.
 let before = null;
 form.addEventListener("submit", () => (before = document.getElementById("results")));
-const noteRail = () => narrow.matches && document.querySelector("[data-action=toggle-facets]")?.setAttribute("aria-pressed", !!document.querySelector("#facets[data-open]"));
-
-noteRail();
 document.addEventListener("content", () => {
-  noteRail();
   const results = document.getElementById("results");
   if (!before || results === before) return;
   before = null;
@@ -90,9 +55,6 @@ document.addEventListener("content", () => {
   const row = results.querySelector("tr[data-row]");
   if (row && [field, document.body].includes(document.activeElement)) focusRow(row);
 });
-bind("m", _("In a facet: all its values"), () => false);
-bind("r", _("Rare values of the first facet"), () => document.querySelector(".facet [data-rare]")?.click());
-
 const focused = () => document.querySelector("tr[data-row]:focus, tr[data-row]:focus-within, tr.open");
 
 bind("t", _("Analyse the process of the row"), () => {

@@ -123,7 +123,9 @@ def _find(
         deadline_s=reach.left_s(),
     )
     facets = count_binary_facets(
-        engine, where, scope, request.facets, now_us, deadline_s=reach.left_s()
+        *(engine, where, scope, request.facets, now_us),
+        is_rarest=request.is_rarest,
+        deadline_s=reach.left_s(),
     )
     hidden = 0
     if not scope.sees_all and counts_filtered:

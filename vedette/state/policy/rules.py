@@ -131,7 +131,7 @@ def page(database: Database, wanted: Wanted, start: int, rows: int) -> Page:
     """Rules ordered by title and id, from the `start`th on."""
     with database.reading() as connection:
         in_force = in_force_within(connection).generation
-        condition = _condition(wanted, in_force)
+        condition = condition_of(wanted, in_force)
         count = select(func.count()).select_from(SIGMA_RULE).where(condition)
         query = _joined().where(condition).order_by(_ROW.title, _ROW.id)
         found = connection.execute(query.offset(start).limit(rows)).mappings()
@@ -386,7 +386,8 @@ def _change(
             connection.execute(update(SIGMA_RULE).where(is_among).values(**values))
 
 
-def _condition(wanted: Wanted, in_force: int) -> ColumnElement[bool]:
+def condition_of(wanted: Wanted, in_force: int) -> ColumnElement[bool]:
+    """What rows of `sigma_rule` have to be, by the generation that is in force."""
     found: list[ColumnElement[bool]] = [_ALIVE]
     if wanted.text:
         columns = (_ROW.title, _ROW.id, _ROW.text)

@@ -82,10 +82,22 @@ class SigmaRule:
 
     def state(self, in_force: int) -> RuleState:
         """`in_force` is the generation that events are judged by."""
-        if self.rule.problem_reason:
-            return "unsupported"
-        if not self.enabled:
-            return "disabled"
-        if self.stopped_us:
-            return "stopped"
-        return "in_force" if self.generation <= in_force else "pending"
+        return state_of(
+            self.rule.problem_reason,
+            is_enabled=self.enabled,
+            is_stopped=self.stopped_us > 0,
+            is_in_force=self.generation <= in_force,
+        )
+
+
+def state_of(
+    problem_reason: str, *, is_enabled: bool, is_stopped: bool, is_in_force: bool
+) -> RuleState:
+    """What a rule does, by what is kept of it."""
+    if problem_reason:
+        return "unsupported"
+    if not is_enabled:
+        return "disabled"
+    if is_stopped:
+        return "stopped"
+    return "in_force" if is_in_force else "pending"

@@ -55,10 +55,11 @@ def count_binary_facets(
     names: Sequence[str],
     now_us: int,
     *,
+    is_rarest: bool = False,
     deadline_s: float | None = None,
 ) -> Counts:
     """The `SEGMENT_FACET_VALUES_MAX` most frequent values of each named facet with their counts,
-    the most frequent first; of times the earliest first.
+    the most frequent first, or the least frequent ones; of times the earliest first.
 
     Raises BadRequestError for a name that is no facet, UnavailableError when it takes longer
     than `deadline_s`.
@@ -69,7 +70,7 @@ def count_binary_facets(
     params = {**where.params, **scope_params(scope)}
     if counted:
         found = engine.query(
-            _counting(where, counted),
+            _counting(where, counted, is_rarest),
             {**params, **_starts(now_us)},
             settings=SETTINGS,
             deadline_s=deadline_s,
@@ -111,16 +112,17 @@ def _scores(where: BinaryCondition) -> str:
     )
 
 
-def _counting(where: BinaryCondition, names: Sequence[str]) -> str:
+def _counting(where: BinaryCondition, names: Sequence[str], is_rarest: bool) -> str:
     pairs = ", ".join(
         f"arrayMap(v -> ({number}, toString(v)), {FACETS[name]})"
         for number, name in enumerate(names)
     )
+    order = "ASC" if is_rarest else "DESC"
     return (
         "SELECT pair.1 AS which, pair.2 AS value, count() AS counted "
         f"FROM (SELECT arrayJoin(arrayConcat({pairs})) AS pair FROM ({where.binaries})) "
         "WHERE value != '' GROUP BY which, value "
-        f"ORDER BY which, counted DESC, value LIMIT {SEGMENT_FACET_VALUES_MAX} BY which"
+        f"ORDER BY which, counted {order}, value LIMIT {SEGMENT_FACET_VALUES_MAX} BY which"
     )
 
 
