@@ -38,7 +38,7 @@ from vedette.model.event import (
 )
 from vedette.model.ids import process_id_from_start
 
-_START: dict[str, Any] = {
+START: dict[str, Any] = {
     "SubjectUserSid": "S-1-5-18",
     "SubjectUserName": "A$",
     "SubjectDomainName": "CORP",
@@ -53,7 +53,7 @@ _START: dict[str, Any] = {
     "ParentProcessName": "C:\\Windows\\explorer.exe",
     "MandatoryLabel": "S-1-16-12288",
 }
-_STARTED_ID = process_id_from_start(SENSOR_ID, 40, AT_US)
+STARTED_ID = process_id_from_start(SENSOR_ID, 40, AT_US)
 
 
 def _at_start(record: Record) -> Record:
@@ -62,7 +62,7 @@ def _at_start(record: Record) -> Record:
 
 
 def test_a_start_without_sysmon_has_an_id_of_pid_and_start() -> None:
-    facts = facts_of(_STARTED_ID, security(4688, **_START))
+    facts = facts_of(STARTED_ID, security(4688, **START))
     assert facts["start"] == AT_US
     assert {name: facts[name] for name in ("path", "cmdline", "username", "uid")} == {
         "path": IMAGE,
@@ -78,10 +78,10 @@ def test_a_start_without_sysmon_has_an_id_of_pid_and_start() -> None:
 def test_a_start_is_a_child_of_the_process_that_has_the_parents_pid() -> None:
     explorer = "C:\\Windows\\explorer.exe"
     parent = sysmon(11, ProcessGuid=PARENT_GUID, ProcessId="30", Image=explorer)
-    child = only(Childproc, security(4688, **_START), parent)
+    child = only(Childproc, security(4688, **START), parent)
     assert (child.process_id, child.child_id, child.command_line) == (
         PARENT_ID,
-        _STARTED_ID,
+        STARTED_ID,
         "cmd /c dir",
     )
 
@@ -93,7 +93,7 @@ def test_a_start_for_another_account_names_that_account() -> None:
         "TargetDomainName": "CORP",
         "TargetLogonId": "0x99",
     }
-    facts = facts_of(_STARTED_ID, security(4688, **_START | target))
+    facts = facts_of(STARTED_ID, security(4688, **START | target))
     assert (facts["username"], facts["uid"], facts["logon_id"]) == (
         "CORP\\ann",
         "S-1-5-21-1",
@@ -105,11 +105,11 @@ def test_a_start_for_another_account_names_that_account() -> None:
 def test_a_start_that_sysmon_reports_too_is_one_process_with_one_child(sysmon_first: bool) -> None:
     records = [
         sysmon(1, UtcTime="2023-11-02 13:03:29.500", ParentProcessGuid=PARENT_GUID),
-        _at_start(security(4688, **_START)),
+        _at_start(security(4688, **START)),
     ]
     found = outcomes(*(records if sysmon_first else reversed(records)))
     ids = {o.process_id for o in found if isinstance(o, Facts)}
-    assert ids == {ID, PARENT_ID} | {i for i in ids if i not in (ID, PARENT_ID, _STARTED_ID)}
+    assert ids == {ID, PARENT_ID} | {i for i in ids if i not in (ID, PARENT_ID, STARTED_ID)}
     assert sum(isinstance(outcome, Childproc) for outcome in found) == 1
     assert facts_of(ID, *records)["uid"] == "S-1-5-18"
 
@@ -117,8 +117,8 @@ def test_a_start_that_sysmon_reports_too_is_one_process_with_one_child(sysmon_fi
 def test_an_end_is_that_of_the_process_with_the_pid() -> None:
     end = security(4689, ProcessId="0x28", ProcessName=IMAGE, Status="0xc0000005")
     end.time_us += 5_000_000
-    records = (end, security(4688, **_START))
-    facts = facts_of(_STARTED_ID, *records)
+    records = (end, security(4688, **START))
+    facts = facts_of(STARTED_ID, *records)
     assert (facts["terminated"], facts["exit_status"]) == (1, "3221225477")
     assert [o.started for o in outcomes(*records) if isinstance(o, Childproc)] == [0, 1]
 
@@ -133,7 +133,7 @@ def test_an_end_that_sysmon_reports_too_is_reported_once() -> None:
 @pytest.mark.parametrize("hours", [-19, -5, 0, 8])
 def test_the_clock_is_put_right_by_what_sysmon_shows(hours: int) -> None:
     seen = sysmon(11)
-    record = security(4688, **_START)
+    record = security(4688, **START)
     for one in (seen, record):
         one.time_us += hours * HOUR_US
     assert outcomes(record, seen)[0].time_us == AT_US
@@ -281,7 +281,7 @@ def test_a_script_block_of_nobody_is_kept_as_a_record() -> None:
 @pytest.mark.parametrize("value", [None, 5, [], {"a": 1}, True, -1, 1 << 70, "x", "0xzz"])
 @pytest.mark.parametrize("event_id", [4624, 4656, 4657, 4663, 4688, 4689, 4697, 5156])
 def test_no_value_of_any_type_breaks_a_record(event_id: int, value: Any) -> None:
-    whole = _START | _ACCESS | {"ObjectType": "Key", "ObjectName": "a", "Application": "b"}
+    whole = START | _ACCESS | {"ObjectType": "Key", "ObjectName": "a", "Application": "b"}
     whole |= {"ServiceName": "s", "TargetLogonId": "0x1", "LogonType": "3", "Direction": "%%14593"}
     for name in whole:
         outcomes(security(event_id, **whole | {name: value}), sysmon(1, ProcessGuid=GUID))
@@ -340,86 +340,6 @@ def test_a_connection_whose_pid_stands_only_in_the_message_is_kept(
     assert [one.remote_port for one in reported] == ([443] if pid else [])
     pids = {str(one.values.get("process_pid")) for one in made if isinstance(one, Facts)}
     assert pids == ({pid} if pid else set())
-
-
-_CMD = "\\device\\harddiskvolume2\\windows\\system32\\cmd.exe"
-_TOOL = "\\device\\harddiskvolume2\\app\\tool.exe"
-
-
-def _connected_by(path: str, **members: Any) -> Record:
-    return security(
-        5156, ProcessID="40", Application=path, Direction="%%14593", Protocol="6", **members
-    )
-
-
-def _later(record: Record) -> Record:
-    record.time_us += 3_600_000_000
-    return record
-
-
-_BY_ANOTHER = [
-    (Netconn, _connected_by(_TOOL)),
-    (
-        Filemod,
-        security(
-            4663, ProcessId="0x28", ProcessName="C:\\app\\tool.exe", ObjectType="File",
-            ObjectName="C:\\a", AccessMask="0x2",
-        ),
-    ),
-    (
-        Regmod,
-        security(
-            4657, ProcessId="0x28", ProcessName="C:\\app\\tool.exe", ObjectName="\\REGISTRY\\A",
-            ObjectValueName="B", OperationType="%%1904",
-        ),
-    ),
-    (
-        Childproc,
-        security(
-            4688, **_START | {"NewProcessId": "0x99", "ProcessId": "0x28",
-            "ParentProcessName": "C:\\app\\tool.exe"},
-        ),
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "record"), _BY_ANOTHER)
-def test_a_record_that_names_another_image_is_not_of_the_process_that_had_the_pid(
-    kind: type[Any], record: Record
-) -> None:
-    """The start of the process that has the pid now comes in a later post."""
-    ctx = HostContext(SENSOR_ID)
-    outcomes(security(4688, **_START), ctx=ctx)
-    made = outcomes(_later(record), ctx=ctx)
-    (event,) = [one for one in made if type(one) is kind]
-    assert event.process_id != _STARTED_ID
-    told = [
-        one.values
-        for one in made
-        if getattr(one, "process_id", "") == event.process_id and isinstance(one, Facts)
-    ]
-    assert ("tool.exe", 40) in [(one.get("process_name"), one.get("process_pid")) for one in told]
-
-
-@pytest.mark.parametrize("path", [_CMD, IMAGE, IMAGE.upper(), "", "-", "C:\\WINDOW~1\\cmd.exe"])
-def test_a_record_that_names_the_image_by_another_name_is_of_its_process(path: str) -> None:
-    ctx = HostContext(SENSOR_ID)
-    outcomes(security(4688, **_START), ctx=ctx)
-    assert only(Netconn, _connected_by(path), ctx=ctx).process_id == _STARTED_ID
-
-
-def test_a_file_of_the_same_name_elsewhere_is_another_image_once_its_drive_is_known() -> None:
-    ctx = HostContext(SENSOR_ID)
-    outcomes(security(4688, **_START), _connected_by(_CMD), ctx=ctx)
-    other_place = "\\device\\harddiskvolume2\\users\\public\\cmd.exe"
-    assert only(Netconn, _later(_connected_by(other_place)), ctx=ctx).process_id != _STARTED_ID
-
-
-def test_a_volume_mounted_in_a_folder_is_not_another_image() -> None:
-    ctx = HostContext(SENSOR_ID)
-    outcomes(security(4688, **_START), _connected_by(_CMD), ctx=ctx)
-    mounted = "\\device\\harddiskvolume9\\cmd.exe"
-    assert only(Netconn, _connected_by(mounted), ctx=ctx).process_id == _STARTED_ID
 
 
 _WHOLE_MESSAGE = (
