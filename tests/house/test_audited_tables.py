@@ -38,6 +38,7 @@ NOT_AUDITED: Final = {
     "preference": "how the console looks to its user",
     "request_count": "how many requests servers let through",
     "response": "what policies did; the isolation and the ban are audited",
+    "sensor_health": "what sensors say of themselves",
     "sensor_key_event": "the history of keys; who approves changes the sensor, which is audited",
     "sensor_queue": "what sensors say that they have waiting",
     "sensor_move": "how far a move to another shard is; the change of the shard has an entry",

@@ -37,6 +37,7 @@ from vedette.state.policy.bans import end_expired as end_expired_bans
 from vedette.state.policy.filters import end_expired as end_expired_filters
 from vedette.state.policy.rules import forget_removed
 from vedette.state.sensors import live_queries
+from vedette.state.sensors.checkins import delete_old_health
 from vedette.state.sensors.isolation import end_expired as end_expired_isolations
 from vedette.state.servers import request_counts
 from vedette.store.engine.client import Engine
@@ -200,6 +201,7 @@ def delete_old_requests(here: "Services") -> None:
 OLD_REQUESTS: Final = (
     live_queries.delete_old,
     binary_orders.delete_old,
+    delete_old_health,
     kept_views.delete_old_permalinks,
     alert_undo.delete_old,
 )
@@ -293,7 +295,7 @@ SERVER_JOBS: Final[tuple[BackgroundJob["Services"], ...]] = (
         by_the_clock(lambda here: update_jobs.expire(here.database, here.clock.now_us())),
     ),
     BackgroundJob(
-        "old requests", 600, True, "delete old live queries, orders of files, links and undo",
+        "old requests", 600, True, "delete old live queries, orders, health, links and undo",
         by_the_clock(delete_old_requests),
     ),
     BackgroundJob(

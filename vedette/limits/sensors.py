@@ -151,6 +151,9 @@ change."""
 OSQUERY_VERSION_CHARS_MAX = 100
 """Characters of a version that an osquery host reports; longer text is none."""
 
+HEALTH_DAYS = 30
+"""Days for which it is kept in which hours the health of a sensor changed."""
+
 SENSOR_QUERY_TERMS_MAX = 100
 """Terms of a query over sensors: databases bound how deep a condition may be."""
 

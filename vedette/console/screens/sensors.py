@@ -34,6 +34,7 @@ from vedette.state.devices.update_jobs import KIT_TYPES
 from vedette.state.policy import groups
 from vedette.state.sensors import sensor_list, sensor_queues
 from vedette.state.sensors.channel_codes import channel_names
+from vedette.state.sensors.checkins import HealthHour, health_by_hour
 from vedette.state.sensors.sensor_list import SensorPage, SensorQuery
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 from vedette.state.sensors.sensor_row import SensorRow
@@ -150,6 +151,7 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
             "risks": risk_by_day(engine, scope, row.id, now_us),
             "alerts": alert_search.search(engine, scope, wanted, here.settings, now_us),
             "health": status_of(row, now_us),
+            "healths": _healths(here, row, now_us),
             "allowed": isolation_reach(
                 here.database, [row], here.settings.isolation_allow, now_us
             ).allowed[row.group_name],
@@ -167,6 +169,13 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
         why=_why_no_orders(row, can_act=can_act),
         **found,
     )
+
+
+def _healths(here: Services, row: SensorRow, now_us: int) -> list[HealthHour]:
+    """The health of a host's sensor by the hour; none where it says none."""
+    if not row.has_health:
+        return []
+    return health_by_hour(here.database, row.id, row.enrolled_us, now_us, row.health_status)
 
 
 @router.get("/ui/_/sensors/{sensor_id}/completeness", summary="Whether all of a host is stored")

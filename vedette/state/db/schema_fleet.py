@@ -68,6 +68,19 @@ SENSOR_QUEUE = Table(
     _number("changed_us"),
 )
 
+SENSOR_HEALTH = Table(
+    "sensor_health",
+    METADATA,
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), primary_key=True),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),  # since 1970
+    _number("earlier"),  # the health before the first change of the hour
+    _number("least"),
+    _number("latest"),
+    _text("message"),  # of the latest
+    Index("ix_sensor_health_hour", "hour"),
+)
+"""Hours in which a sensor's health changed, and no others."""
+
 STORED_FILE = Table(
     "stored_file",
     METADATA,

@@ -4,19 +4,24 @@
 isolation (docs/api-objects.md#isolation) are two columns: `network_isolation_enabled` is the wanted
 state, `is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 change the first, 1 ->
 2 and 3 -> 0 the second; users write only the first, sensors only the second.
+
+The health of sensors over time is a row for each hour in which it changed, for `HEALTH_DAYS`. It is
+written with the check-ins, and only where one says another health than the one before: a fleet that
+is well writes nothing.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, case, false, func, select, update
+from sqlalchemy import Connection, bindparam, case, delete, false, func, select, update
 
 from vedette import limits
 from vedette.errors import UnauthorizedError, VedetteError
 from vedette.state.db.bulk_statement import BulkStatement
-from vedette.state.db.database import Database
+from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SENSOR
+from vedette.state.db.schema_fleet import SENSOR_HEALTH
 from vedette.state.sensors.group_orders import GroupOrders, group_orders
 from vedette.state.sensors.silent_sensors import contact_of, earlier_seen, midnight_us
 
@@ -121,6 +126,9 @@ _READ = (
     "uninstall",
     "uninstalled_us",
     "network_isolation_enabled",
+    "checkin_us",
+    "health_status",
+    "health_message",
 )
 _REPORTED = tuple(field.name for field in fields(Report))
 _KEPT = (
@@ -159,6 +167,7 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedSta
     rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
     orders = group_orders(connection, {row["group_id"] for row in rows.values()})
     changes: list[dict[str, Any]] = []
+    healths: list[HealthChange] = []
     found: list[WantedState | VedetteError] = []
     for item in items:
         row = rows.get(item.sensor_id)
@@ -167,10 +176,15 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedSta
             continue
         of_group = orders.get(row["group_id"], _NO_ORDERS)
         interval_s = max(of_group.settings.interval_s or item.interval_s, item.least_interval_s)
+        earlier = row["health_status"] if row["checkin_us"] else None
         changes.append(_take(row, item, interval_s))
+        if earlier is not None and (now := row["health_status"]) != earlier:
+            message = row["health_message"]
+            healths.append(HealthChange(item.sensor_id, item.now_us, earlier, now, message))
         found.append(_standing(row, of_group, interval_s))
     if changes:
         _UPDATE.execute(connection, changes)
+    note_health(connection, healths)
     return found
 
 
@@ -288,3 +302,85 @@ def contact(
     os_type = note_contact(connection, sensor_id, now_us)
     orders = group_orders(connection, [group_id]).get(group_id, GroupOrders())
     return os_type, orders.settings.not_collected
+
+
+_HOUR_US: Final = 3600 * 1_000_000
+_HEALTH: Final = SENSOR_HEALTH.c
+_NOTE_HEALTH: Final = (
+    update(SENSOR_HEALTH)
+    .where(_HEALTH.sensor_id == bindparam("of_sensor"), _HEALTH.hour == bindparam("of_hour"))
+    .values(
+        least=case((_HEALTH.least > bindparam("now"), bindparam("now")), else_=_HEALTH.least),
+        latest=bindparam("now"),
+        message=bindparam("said"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HealthChange:
+    """A sensor says another health than before, 0 to 100."""
+
+    sensor_id: int
+    time_us: int
+    earlier: int
+    now: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthHour:
+    """An hour, by when it began, and the least health in it; `message` is what the sensor said last
+    in an hour in which its health changed, else ""."""
+
+    time_us: int
+    least: int
+    message: str = ""
+
+
+def note_health(connection: Connection, changes: Sequence[HealthChange]) -> None:
+    """Keep the changes of a batch of check-ins, in their order."""
+    if not changes:
+        return
+    rows = [
+        {
+            **{"sensor_id": one.sensor_id, "hour": one.time_us // _HOUR_US, "message": one.message},
+            **{"earlier": one.earlier, "least": min(one.earlier, one.now), "latest": one.now},
+        }
+        for one in changes
+    ]
+    connection.execute(insert_new(connection, SENSOR_HEALTH), rows)
+    noted = [
+        {
+            **{"of_sensor": one.sensor_id, "of_hour": one.time_us // _HOUR_US},
+            **{"now": one.now, "said": one.message},
+        }
+        for one in changes
+    ]
+    connection.execute(_NOTE_HEALTH, noted)
+
+
+def health_by_hour(
+    database: Database, sensor_id: int, since_us: int, now_us: int, health: int
+) -> list[HealthHour]:
+    """Each hour since a time, the oldest first, up to the one that runs. `health` is what the
+    sensor said last."""
+    first = max(since_us // _HOUR_US, now_us // _HOUR_US - limits.HEALTH_DAYS * 24 + 1)
+    hours = range(first, now_us // _HOUR_US + 1)
+    query = select(SENSOR_HEALTH).where(_HEALTH.sensor_id == sensor_id, _HEALTH.hour >= first)
+    with database.reading() as connection:
+        kept = {row.hour: row for row in connection.execute(query.order_by(_HEALTH.hour))}
+    level = next((row.earlier for row in kept.values()), health)
+    found = []
+    for hour in hours:
+        row = kept.get(hour)
+        least, message = (level, "") if row is None else (row.least, row.message)
+        found.append(HealthHour(hour * _HOUR_US, least, message))
+        level = level if row is None else row.latest
+    return found
+
+
+def delete_old_health(connection: Connection, now_us: int) -> None:
+    """Delete what is older than `HEALTH_DAYS`."""
+    old = _HEALTH.hour <= now_us // _HOUR_US - limits.HEALTH_DAYS * 24
+    connection.execute(delete(SENSOR_HEALTH).where(old))
