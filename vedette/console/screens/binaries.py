@@ -75,8 +75,8 @@ async def search(request: Request, here: Here, scope: Within) -> Response:
 
     return render(
         request, "screens/binaries.html", q=request.query_params.get("q", ""), start=wanted.start,
-        page_rows=limits.PAGE_ROWS, sort=f"{_SORT} desc", view=_view(request), shown_facets=FACETS, items=None,
-        ends=FACET_ENDS, values_shown=limits.FACET_VALUES_SHOWN, shown=_value_text,
+        page_rows=limits.PAGE_ROWS, sort=f"{_SORT} desc", view=_view(request), ends=FACET_ENDS,
+        shown_facets=FACETS, items=None, values_shown=limits.FACET_VALUES_SHOWN, shown=_value_text,
         **await run_search(request, here, work),
     )  # fmt: skip
 
