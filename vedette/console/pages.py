@@ -76,7 +76,7 @@ RIGHTS: Final[dict[str, Right]] = {
             *("/ui/watchlists/new", "/ui/_/watchlists/{watchlist}/deletion"),
             *("/ui/feeds/{feed_id}/report", "/ui/process", "/ui/process/{process_id}"),
             *("/ui/_/process/histogram", "/ui/_/process/week", "/ui/_/process/rare"),
-            "/ui/_/process/wider",
+            *("/ui/_/process/wider", "/ui/_/binary/rare"),
             *("/ui/_/process/{process_id}/{segment_id}", "/ui/_/analysis/{process_id}/stored"),
         ),
         Right.READ,
