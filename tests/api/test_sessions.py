@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.support.served import STOP_S, Server, launch, listening, start_server, state_of
+from vedette import limits
 from vedette.clock import SystemClock
 from vedette.state.accounts import tokens, users
 from vedette.state.db.schema import USER
@@ -177,6 +178,19 @@ def test_one_address_cannot_try_many_users(own: Server) -> None:
     with browser(own, "10.8.8.8") as client:
         statuses = [sign_in(client, f"someone-{n}", "x" * 12).status_code for n in range(42)]
     assert statuses == [401] * 40 + [429] * 2
+
+
+def test_an_office_signs_in_from_one_address_and_nobody_guesses_more_by_that(
+    own: Server, name: str
+) -> None:
+    with browser(own, "10.8.8.9") as client:
+        for _ in range(limits.SIGN_INS_OF_ADDRESS_MAX + 5):
+            assert sign_in(client, name).status_code == 200
+        for number in range(limits.SIGN_INS_OF_ADDRESS_MAX):
+            assert sign_in(client, f"anyone-{number}", "x" * 12).status_code == 401
+            if number < limits.SIGN_INS_OF_ADDRESS_MAX - 1:
+                assert sign_in(client, name).status_code == 200
+        assert sign_in(client, name).status_code == 429
 
 
 def test_a_second_factor_is_needed_once_it_is_confirmed(own: Server, name: str) -> None:

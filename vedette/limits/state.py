@@ -113,7 +113,8 @@ SIGN_INS_OF_USER_MAX = 60
 locks a user out from a single one."""
 
 SIGN_INS_OF_ADDRESS_MAX = 40
-"""Attempts of one address for all users: an office has one address for many people."""
+"""Attempts of one address for all users, but for those that were right: an office has one address
+for many people."""
 
 LOCK_OUTS_NOTED_MAX = 100
 """Entries of the audit log about those who are locked out in that time: whoever has thousands of

@@ -171,6 +171,7 @@ def sign_in_by_link(
         used = update(TOKEN).where(TOKEN.c.id == token_id, TOKEN.c.revoked_us == 0)
         if not connection.execute(used.values(revoked_us=now_us)).rowcount:
             raise UnauthorizedError("the link was used just now", reason="link_ended")
+        _take_back(connection, attempt.address)
         return tokens.begin_session_within(connection, user_id, client, now_us)
 
 
@@ -198,6 +199,15 @@ def _forget(connection: Connection, name: str, address: str) -> None:
     """Nobody has to answer for the attempts before the right one; an address still does."""
     own = [lock.key for lock in _locks(name, address) if lock.of != "address"]
     connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.name.in_(own)))
+    _take_back(connection, address)
+
+
+def _take_back(connection: Connection, address: str) -> None:
+    """The attempt that was right does not count for its address: behind one there may be a whole
+    office, whose day begins at nine."""
+    of_address = SIGN_IN_ATTEMPT.c.name == _of_address(network_of(address)).key
+    counted = update(SIGN_IN_ATTEMPT).where(of_address, SIGN_IN_ATTEMPT.c.attempts > 0)
+    connection.execute(counted.values(attempts=SIGN_IN_ATTEMPT.c.attempts - 1))
 
 
 def _locks(name: str, address: str) -> list[AttemptLock]:
