@@ -87,7 +87,7 @@ def named() -> Mapping[str, list[str]]:
     entries = navigation.ENTRIES
     return {
         "navigation.py": [*(one.section for one in entries), *(one.label for one in entries)],
-        "html.py": [html.MORE],
+        "html.py": [html.MORE, *html.WHO.values()],
         "severity.py": list(severity.LEVELS),
         "time_range.py": [
             "all time",

@@ -81,6 +81,12 @@ def test_anything_can_be_looked_up(visiting: Visiting) -> None:
         assert "queue.example" in page.inner_text("#omnibox nav")
 
 
+def reasons(server: Server) -> list[str]:
+    """Of the suppressions that there are."""
+    with server.analyst() as client:
+        return [one["reason"] for one in client.get("/api/v1/alert/suppression").json()]
+
+
 def test_a_group_is_suppressed_and_an_alert_assigned_by_keys(
     visiting: Visiting, server: Server
 ) -> None:
@@ -104,9 +110,20 @@ def test_a_group_is_suppressed_and_an_alert_assigned_by_keys(
         page.fill("[name=comment]", "known")
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo [data-undo]")
+        assert reasons(server) == ["known"]
+        page.keyboard.press("Control+z")
+        page.wait_for_selector("#undo >> text=they were")
+        assert reasons(server) == []
+        page.wait_for_selector("#flyout-title")
+        page.keyboard.press("S")
+        page.wait_for_selector("#triage[open] [data-submit]:enabled")
+        page.fill("[name=comment]", "known")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#undo [data-undo]")
+        page = visit.open("/ui/alerts?q=")
+        page.click("text=suppression in force")
+        assert "known" in page.inner_text("[data-suppressions]")
     with server.analyst() as client:
-        found = client.get("/api/v1/alert/suppression").json()
-        assert any(one["reason"] == "known" for one in found)
         given = client.get("/api/v2/alert", params={"q": "assigned_to:bo", "rows": 1}).json()
         assert given["total_results"] == 1
         assert open_alerts(server) == 0

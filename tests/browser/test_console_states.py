@@ -235,3 +235,37 @@ def test_a_branch_that_failed_can_be_opened_once_more(
         page.focus("#tree")
         page.keyboard.press("ArrowRight")
         until(page, "(n) => document.querySelectorAll('#tree [role=row]').length > n", before)
+
+
+def test_all_children_of_a_process_are_read_when_it_is_opened(
+    visiting: Visiting, server: Server, shell: dict[str, Any]
+) -> None:
+    """However many the server gives at once."""
+    path = f"/api/v1/process/{shell['parent_id']}/tree"
+    with server.analyst() as client:
+        tree = client.get(path).json()
+    root = tree["nodes"][0]
+    tree["nodes"] = [root | {"has_more_children": True}]
+    one = {**root, "parent_id": root["id"], "depth": 1}
+    pages = {
+        "": {**tree, "nodes": [root, one | {"id": f"{'0' * 35}1"}], "continue": "next"},
+        "next": {**tree, "nodes": [one | {"id": f"{'0' * 35}2"}], "continue": None},
+    }
+    with visiting() as visit:
+        visit.page.route("**/tree?*", lambda route: route.fulfill(json=tree))
+        page = visit.open(f"/ui/process/{shell['parent_id']}")
+        page.wait_for_selector("[data-loaded]")
+        page.unroute("**/tree?*")
+        page.route(
+            "**/tree?*",
+            lambda route: route.fulfill(json=pages["next" * route.request.url.endswith("next")]),
+        )
+        before = page.locator("#tree [role=row]:visible").count()
+        page.focus("#tree")
+        page.keyboard.press("ArrowRight")
+        until(
+            page,
+            "(n) => [...document.querySelectorAll('#tree [role=row]')]"
+            ".filter((row) => !row.hidden).length === n",
+            before + 2,
+        )

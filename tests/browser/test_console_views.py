@@ -16,6 +16,7 @@ from tests.support.sysmon import story
 pytestmark = SHARED
 
 HOST = "views.example"
+ROWS = "(all) => all.map((one) => one.dataset.row)"
 SCREENS = (
     *("/ui/alerts?q=", "/ui/process?t=all", "/ui/process?t=all&q=-process_name:cmd.exe&group=none"),
     *("/ui/sensors", "/ui/binary", "/ui/bans", "/ui/watchlists", "/ui/sigma?q=powershell"),
@@ -50,14 +51,21 @@ def test_a_copied_link_shows_the_same_to_somebody_else(visiting: Visiting) -> No
             assert text_of(theirs) == shown, path
 
 
-def test_a_relative_time_is_absolute_in_a_copied_link(visiting: Visiting) -> None:
+@pytest.mark.parametrize("path", ["/ui/process?t=-24h", "/ui/process", "/ui/alerts?q=&t=-7d"])
+def test_a_relative_time_is_absolute_in_a_copied_link(visiting: Visiting, path: str) -> None:
     with visiting() as visit:
-        page = visit.open("/ui/process?t=-24h")
+        page = visit.open(path)
+        visit.settle()
+        shown = page.locator("tr[data-row]").evaluate_all(ROWS)
         link = page.evaluate(
             """async () => (await import(new URL("copy.js",
               document.querySelector("script[type=module]").src))).absoluteLink()"""
         )
         assert re.search(r"[?&]t=\d{4}-\d\d-\d\dT[^&]*\.\.\d{4}", link.replace("%3A", ":"))
+        page.goto(link)
+        visit.settle()
+        assert page.locator("tr[data-row]").evaluate_all(ROWS) == shown
+        assert page.input_value("select[name=t]") in link.replace("%3A", ":")
 
 
 def test_a_link_of_a_long_query_is_short_and_shows_the_same(visiting: Visiting) -> None:

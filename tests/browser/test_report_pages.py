@@ -131,3 +131,64 @@ def hits(client: httpx.Client, path: str) -> list[tuple[int, int]]:
     answer = client.get(path)
     found = answer.json() if answer.is_success else []
     return [(one["segments"], one["hosts"]) for one in found]
+
+
+def test_a_feed_makes_alerts_once_they_are_switched_on_and_can_be_changed(
+    visiting: Visiting, server: Server, feed: int
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/feeds/{feed}")
+        assert page.inner_text("[data-kind=alert] td:nth-child(2)") == "off"
+        page.click("[data-kind=alert] button")
+        page.wait_for_selector("[data-kind=alert] .good-text")
+        page.fill("main [name=display_name]", "By another name")
+        page.fill("main [name=password]", "secret of a feed")
+        with page.expect_navigation():
+            page.keyboard.press("Control+Enter")
+        page.wait_for_selector("h1 >> text=By another name")
+        assert "one is kept" in page.inner_text("main form")
+        assert "secret of a feed" not in page.content()
+    with server.analyst() as client:
+        kinds = client.get(f"/api/v1/feed/{feed}/action_type").json()
+        assert {one["action_type"] for one in kinds if one["enabled"]} == {"alert"}
+        assert client.get(f"/api/v1/feed/{feed}").json()["has_password"] is True
+
+
+def test_a_form_says_its_call_before_it_is_sent_and_no_password(
+    visiting: Visiting, server: Server, feed: int
+) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/feeds/{feed}")
+        page.evaluate("navigator.clipboard.writeText = async (text) => (window.copied = text)")
+        page.fill("main [name=display_name]", "It's another")
+        page.fill("main [name=password]", "secret of a feed")
+        page.click("main form [data-as-call]")
+        page.wait_for_function("window.copied")
+        call = page.evaluate("window.copied")
+        assert "-X PUT " in call
+        assert f"/api/v1/feed/{feed}" in call
+        assert "secret of a feed" not in call
+        assert "It'\\''s another" in call
+
+
+def test_who_may_not_change_a_feed_sees_who_may(
+    visiting: Visiting, server: Server, feed: int
+) -> None:
+    headers = {"X-Auth-Token": hire(server, "feed-reader", {1: Role.VIEWER})}
+    with visiting(cookie=None, extra_http_headers=headers) as visit:
+        page = visit.open(f"/ui/feeds/{feed}")
+        assert page.locator("main form").count() == 0
+        for one in page.locator("[data-kind] button, .toolbar button").all():
+            assert one.get_attribute("aria-disabled") == "true"
+            assert "may do this" in (one.get_attribute("title") or "")
+
+
+def test_a_feed_is_deleted_with_its_reports(visiting: Visiting, server: Server, feed: int) -> None:
+    with visiting() as visit:
+        page = visit.open(f"/ui/feeds/{feed}")
+        page.click("main form .danger")
+        assert page.evaluate("document.activeElement.textContent") == "Cancel"
+        page.keyboard.press("Control+Enter")
+        page.wait_for_url("**/ui/feeds")
+    with server.analyst() as client:
+        assert client.get(f"/api/v1/feed/{feed}").status_code == 404

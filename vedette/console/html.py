@@ -12,6 +12,8 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from vedette import limits
+from vedette.api.http.access import may
+from vedette.api.http.route_rights import Right
 from vedette.console.severity import level_of
 from vedette.console.static_files import static_url
 from vedette.console.untrusted import mixes_scripts, parts, shortened
@@ -30,6 +32,11 @@ _REST: Final = Markup(
 _GAP: Final = Markup('<span class="gap">…</span>')
 _MARK: Final = Markup("<mark>{}</mark>")
 _ATTRIBUTE: Final = Markup(' {}="{}"')
+WHO: Final = {
+    Right.ACT: "Analysts of a sensor group may do this",
+    Right.ADMINISTER: "Global administrators may do this",
+}
+_DISABLED: Final = Markup('aria-disabled="true" title="{}"')
 _ICON: Final = Markup('<svg class="icon i-{}" aria-hidden="true"><use href="{}#{}"></use></svg>')
 _SEVERITY: Final = Markup('<span class="severity sev-{}">{}<span class="num">{}</span> {}</span>')
 _TIME_SHORT: Final = Markup('<time datetime="{}" data-time="{}" data-form="seconds">{}</time>')
@@ -113,6 +120,15 @@ def hx(context: Context, **attributes: object) -> Markup:
     pairs = [(f"hx-{name}", text) for name, text in named.items() if text is not None]
     pairs.append(("hx-nonce", context["nonce"]))
     return Markup().join(_ATTRIBUTE.format(name, text) for name, text in pairs)
+
+
+@pass_context
+def needs(context: Context, right: str) -> Markup:
+    """The attributes of a button that a reader without a right sees and cannot press: who may."""
+    user, wanted = context["user"], Right[right]
+    if user is not None and may(user, wanted):
+        return Markup()
+    return _DISABLED.format(context["_"](WHO[wanted]))
 
 
 @pass_context

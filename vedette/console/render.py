@@ -82,6 +82,7 @@ def templates(language: str = ENGLISH) -> Environment:
         "languages": tuple(LANGUAGES),
         "hx": html.hx,
         "icon": html.icon,
+        "needs": html.needs,
         "severity": partial(html.severity, words),
         "static": partial(static_url, language=language),
         "version": vedette.__version__,

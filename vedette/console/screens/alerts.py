@@ -14,8 +14,9 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.http.access import principal_of, scope_of_request
+from vedette.api.http.access import may, principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.route_rights import Right
 from vedette.api.routes.search.processes import suppression_of
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
@@ -25,6 +26,7 @@ from vedette.api.services import Services, services
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
 from vedette.console.screens.sensors import offset_of, why_not_isolated
+from vedette.console.time_range import label_of, time_range
 from vedette.doctor.detection import lateness
 from vedette.errors import NotFoundError, QueryError
 from vedette.model.findings.alert import STATUSES, THOUSAND, AlertRow
@@ -36,6 +38,8 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
 from vedette.state.accounts import kept_views, users
+from vedette.state.policy import suppressions
+from vedette.state.policy.suppressions import Suppression
 from vedette.store.engine.query_pool import submit
 from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
 
@@ -87,11 +91,9 @@ class Section:
 async def alerts(request: Request, here: Here, scope: Within) -> Response:
     params = request.query_params
     query = params.get("q", OPEN)
-    span = params.get("t", "") if params.get("t", "") in _SPANS else ""
+    span, made = _made(params.get("t", ""))
     levels = _levels(params)
-    parts = tuple(
-        ("q", part) for part in (query, f"created_time:[{span} TO *]" if span else "") if part
-    )
+    parts = tuple(("q", part) for part in (query, f"created_time:{made}" if made else "") if part)
 
     page_rows = limits.ALERTS_NESTED_PAGE if levels[1:] else limits.ALERTS_PAGE
     rows = (limits.ALERT_SECTIONS, limits.ALERT_INNER_SECTIONS)
@@ -102,7 +104,10 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
-        return answer(engine, now_us) | {"since_ms": _last_visit_ms(here, caller.name, now_us)}
+        return answer(engine, now_us) | {
+            "since_ms": _last_visit_ms(here, caller.name, now_us),
+            "suppressions": _in_force(here, now_us) if may(caller, Right.VIEW) else [],
+        }
 
     def answer(engine: BoundedEngine, now_us: int) -> dict[str, Any]:
         wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS, columns=_COLUMNS)
@@ -140,6 +145,8 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         "screens/alerts.html",
         q=query,
         t=span,
+        made=made,
+        label_of=label_of,
         levels=levels,
         spans=_SPANS,
         groups=list(GROUPS),
@@ -242,7 +249,7 @@ def export_call(org: str, query: str, span: str, total: int | None) -> dict[str,
     body = {
         # A query of v7 is stored text: with these characters it could be read as an address.
         "query": urlencode({"q": query}) if set(query) & {"%", "="} else query,
-        "time_range": {"range": span} if span else {"start": "1970-01-01T00:00:00.000Z"},
+        "time_range": _range(span),
         "rows": limits.ALERT_V7_ROWS_MAX,
         "sort": [{"field": "backend_timestamp", "order": "ASC"}],
     }
@@ -313,6 +320,29 @@ def _sign_of_life(
         "last_us": last.rows[0]["created_time"] if last.rows else 0,
         "late_s": max(late, default=0) // 1_000_000,
     }
+
+
+def _range(span: str) -> dict[str, str]:
+    """Of alert search v7."""
+    since, is_two, until = span.partition("..")
+    if is_two:
+        return {"start": since or "1970-01-01T00:00:00.000Z"} | ({"end": until} if until else {})
+    return {"range": span} if span else {"start": "1970-01-01T00:00:00.000Z"}
+
+
+def _made(text: str) -> tuple[str, str]:
+    """The time within which alerts were made, as the address has it, and as a condition. Raises
+    BadRequestError."""
+    if text in _SPANS:
+        return text, f"[{text} TO *]" if text else ""
+    return (text, time_range(text, 0).condition) if ".." in text else ("", "")
+
+
+def _in_force(here: Services, now_us: int) -> list[Suppression]:
+    """What makes no alerts now, the newest first."""
+    with here.database.reading() as connection:
+        found = suppressions.all_rules(connection)
+    return sorted((one for one in found if one.holds(now_us)), key=lambda one: -one.created_us)
 
 
 def _order(params: QueryParams) -> tuple[Sort, ...]:

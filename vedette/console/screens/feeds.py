@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
-from vedette.api.http.access import scope_of_request
+from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -17,9 +17,12 @@ from vedette.api.services import Services, services
 from vedette.console.alert_outcomes import outcomes_of
 from vedette.console.render import render
 from vedette.errors import BadRequestError, NotFoundError, UnavailableError
+from vedette.model.findings.detection import Source
 from vedette.model.scope import Scope
 from vedette.model.threat.feed import shown_url
+from vedette.notify.action_settings import action_types
 from vedette.search.bounded_engine import BoundedEngine
+from vedette.state.accounts.users import id_of
 from vedette.state.policy import feeds
 from vedette.state.policy.feeds import Feed
 from vedette.store.read.detection.tag_counts import IocHits, hits_of_report, hits_over_time
@@ -127,12 +130,17 @@ def _feed(here: Services, text: str) -> Feed:
 @router.get("/ui/feeds/{feed_id}", summary="A feed")
 async def one(feed_id: str, request: Request, here: Here) -> Response:
     after = request.query_params.get("after", "")
+    caller = principal_of(request).name
 
     def work() -> dict[str, Any]:
         feed = _feed(here, feed_id)
+        source = Source("feed", str(feed.id))
+        with here.database.reading() as connection:
+            kinds = action_types(connection, source, id_of(here.database, caller))
         rows = reports_after(here.engine, feed.id, after, limits.PAGE_ROWS)
         return {
             "feed": feed,
+            "kinds": kinds,
             "address": shown_url(feed.feed_url),
             "counts": report_counts(here.engine).get(feed.id, (0, 0)),
             "types": indicator_types(here.engine).get(feed.id, {}),

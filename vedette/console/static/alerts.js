@@ -4,6 +4,7 @@ import { attempt, call, done, get } from "./api.js";
 import { openDialog } from "./app.js";
 import { many, meta, number, parameter, setParameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
+import { offerCall } from "./forms.js";
 import { focusRow, leftOut, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
 import { adopt, all, prefer } from "./preferences.js";
@@ -26,7 +27,7 @@ const above = (row) => groupRows().filter((one) => isWithin(row, one));
 // The alerts of a group, with those of the groups within it.
 const insideOf = (row) => [row, ...partsOf(row)].flatMap((one) => [...one.parentElement.querySelectorAll("tr[data-row]:not(.group)")]);
 const escaped = (text) => encodeURIComponent(text);
-const everything = () => [grid.dataset.base, grid.dataset.span && `created_time:[${grid.dataset.span} TO *]`].filter(Boolean).map((one) => `(${one})`);
+const everything = () => [grid.dataset.base, grid.dataset.made && `created_time:${grid.dataset.made}`].filter(Boolean).map((one) => `(${one})`);
 
 // Groups that were taken out again of all that match: with those of their alerts that no page shows.
 const isOut = (row) => row.getAttribute("aria-selected") !== "true";
@@ -89,22 +90,24 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
   });
 }
 
+function bodyNow({ body, snapshot, expected, status }) {
+  const fields = new FormData(form);
+  const given = { requested_status: status, comment: fields.get("comment"), assigned_to: fields.get("assigned_to") };
+  return { ...body, snapshot, expected, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)) };
+}
+
 async function submit() {
   const about = pending;
   await about.counting;
   if (about.expected === undefined) return;
   const fields = new FormData(form);
-  const body = { ...about.body, snapshot: about.snapshot, expected: about.expected };
-  if (about.status) body.requested_status = about.status;
-  if (fields.get("comment")) body.comment = fields.get("comment");
-  if (fields.get("assigned_to")) body.assigned_to = fields.get("assigned_to");
+  const body = bodyNow(about);
   const found = await call("POST", "/api/v1/alerts", body);
   visited();
-  if (fields.get("suppress") && about.suppress) {
-    await call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" });
-  }
   dialog.close();
-  const changed = [`${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`, found.action_id];
+  const kept = fields.get("suppress") && about.suppress && (await attempt(() =>
+    call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" })));
+  const changed = [`${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`, found.action_id, kept?.id];
   if (leave(about.rows, about.status)) return sayChanged(...changed);
   sessionStorage.setItem("changed", JSON.stringify(changed)); // to be taken back on the page that comes
   location.reload();
@@ -122,8 +125,9 @@ function visited() {
 
 visited();
 
-function sayChanged(text, action) {
+function sayChanged(text, action, suppression) {
   done(text, action ? async () => {
+    if (suppression) await call("DELETE", `/api/v1/alert/suppression/${suppression}`);
     const undone = await call("POST", `/api/v1/undo/${action}`);
     sessionStorage.setItem("done", many(undone.restored, _("alert is what it was"), _("alerts are what they were")));
     location.reload();
@@ -164,8 +168,10 @@ function show(row) {
 if (grid) {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-triage]");
-    if (button) ask(button.dataset);
+    if (button && button.getAttribute("aria-disabled") !== "true") ask(button.dataset);
   });
+  form.asCall = () => ({ method: "POST", path: "/api/v1/alerts", params: [], body: JSON.stringify(bodyNow(pending)) });
+  offerCall(form);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(submit);

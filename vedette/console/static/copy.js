@@ -60,7 +60,7 @@ export function asPython(call) {
 // chats and tickets is kept under a short address.
 export async function absoluteLink() {
   const url = new URL(location.href);
-  const span = url.searchParams.get("t") ?? document.body.dataset.span ?? "";
+  const span = url.searchParams.get("t") ?? document.querySelector("select[name=t]")?.value ?? "";
   const match = /^-(\d+)([mhd])$/.exec(span);
   const now = Number(meta("server-time"));
   if (match) {

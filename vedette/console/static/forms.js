@@ -2,6 +2,7 @@
 // the form, says data-done, offers data-undo-call, and reads the page anew.
 
 import { attempt, call, done } from "./api.js";
+import { asCurl, copyText } from "./copy.js";
 import { make, many, number } from "./dom.js";
 import { untrusted } from "./untrusted.js";
 
@@ -197,8 +198,31 @@ document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-call]");
   if (!form || event.defaultPrevented) return;
   event.preventDefault();
+  if (form.querySelector(".primary[aria-disabled=true]")) return;
   attempt(() => (form.dataset.try && !form.dataset.ready ? tried(form) : send(form, bodyOf(form))));
 });
+
+// The call that a form would make, before it is sent: form.asCall says it of one that has no data-call.
+// What is typed as a password is left out.
+function callOf(form) {
+  if (form.asCall) return form.asCall();
+  const [method, path] = form.dataset.call.split(" ");
+  const body = bodyOf(form);
+  for (const one of [body].flat()) for (const { name } of form.querySelectorAll("[type=password]")) if (one[name]) one[name] = "…";
+  return { method, path: filled(path, form), params: [], body: JSON.stringify(body) };
+}
+
+export function offerCall(form) {
+  const label = _("As API call");
+  const button = make("button", { type: "button", class: "quiet", "data-as-call": true, onclick: () => attempt(async () => {
+    await copyText(asCurl(callOf(form)), _("curl copied"));
+    button.textContent = _("curl copied");
+    setTimeout(() => (button.textContent = label), 3000);
+  }) }, label);
+  form.querySelector(".dialog-end, .form-end")?.prepend(button);
+}
+
+for (const form of document.querySelectorAll("form[data-call]")) offerCall(form);
 
 const said = sessionStorage.getItem("done");
 if (said) {

@@ -15,6 +15,7 @@ import { plain, untrusted } from "./untrusted.js";
 import { Windowed } from "./windowed.js";
 
 const NEAR = 2000; // events of a part of the timeline that are read to be shown as marks
+const BRANCH = 10_000; // children of a process that are read when it is opened
 const TREE = { depth: 6, max_nodes: 500 };
 
 const root = document.getElementById("analysis");
@@ -28,7 +29,19 @@ const state = { all: [], near: [], shown: [], totals: {}, buckets: [], fine: nul
 
 // ---- the tree
 
-const branch = (node) => get(`/api/v1/process/${node.id}/tree?depth=1&max_nodes=200`).then((found) => found.nodes.slice(1));
+// All children of a process; of very many the first, and the tree says so.
+async function branch(node) {
+  const nodes = [];
+  let next = "";
+  do {
+    const found = await get(`/api/v1/process/${node.id}/tree?${new URLSearchParams({ depth: 1, max_nodes: 1000, continue: next })}`);
+    nodes.push(...found.nodes.filter((one) => one.id !== node.id));
+    next = found.continue;
+  } while (next && nodes.length < BRANCH);
+  if (next) state.isWhole = false;
+  noteTree();
+  return nodes;
+}
 
 const tree = new ProcessTree(part("tree"), {
   onSelect: (node) => {
