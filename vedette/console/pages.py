@@ -94,6 +94,7 @@ RIGHTS: Final[dict[str, Right]] = {
     **dict.fromkeys(
         (
             *("/ui/data", "/ui/access", "/ui/audit", "/ui/settings", "/ui/_/access/effective"),
+            "/ui/_/access/team/{team_id}",
             "/ui/_/audit/chain",
             *("/ui/_/data/partitions/{name}/deletion", "/ui/_/settings/approved/{without}"),
         ),

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
-from vedette.api.schemas.parameters import time_of, whole_number
+from vedette.api.schemas.parameters import ID_MAX, bounded_number, time_of, whole_number
 from vedette.api.services import Services, services
 from vedette.console.navigation import ENTRIES, may_open, start_page
 from vedette.console.render import render
@@ -93,8 +93,34 @@ def _signing_in(here: Services, issued: list[Token]) -> dict[str, Any]:
 async def effective(request: Request, here: Here) -> Response:
     """Beside the list of users; `name` is one of them."""
     name = request.query_params.get("name") or principal_of(request).name
-    found = await to_thread.run_sync(effective_rights, here.database, name)
-    return render(request, "fragments/effective.html", found=found)
+
+    def work() -> dict[str, Any]:
+        return {
+            "found": effective_rights(here.database, name),
+            "member_of": dict(users.get(here.database, name).teams),
+            "teams": teams.all_teams(here.database),
+        }
+
+    return render(request, "fragments/effective.html", **await to_thread.run_sync(work))
+
+
+@router.get("/ui/_/access/team/{team_id}", summary="A team, to be changed")
+async def team(team_id: str, request: Request, here: Here) -> Response:
+    """Beside the list of teams."""
+    number = bounded_number("team", team_id, least=1, most=ID_MAX)
+
+    def work() -> dict[str, Any]:
+        found = teams.get(here.database, number)
+        everybody = users.all_users(here.database)
+        return {
+            "team": found,
+            "known": found.roles,
+            "members": [one for one in everybody if number in dict(one.teams)],
+            "sensor_groups": groups.all_groups(here.database),
+        }
+
+    values = await to_thread.run_sync(work)
+    return render(request, "fragments/team.html", roles=ROLE_NAMES, **values)
 
 
 @router.get("/ui/_/audit/chain", summary="Whether the audit log is whole")

@@ -14,6 +14,9 @@ const READERS = {
   json: (field) => JSON.parse(field.value),
   hours: (field) => (Number(field.value) ? new Date(Date.now() + Number(field.value) * 3_600_000).toISOString() : null),
   text: (field) => field.value,
+  ids: (field) => [...field.querySelectorAll("input:checked")].map(({ value }) => Number(value)),
+  // Of each sensor group the role that is not the first choice, which is none.
+  access: (field) => [...field.querySelectorAll("select")].filter((one) => one.selectedIndex).map((one) => ({ group_id: Number(one.dataset.group), access_category: one.value })),
   // One address a line and its name; with # before it, it is kept and not used.
   hosts: (field) => READERS.rows(field).map((one) => {
     const [, off, address, name] = /^(#?)\s*(\S+)\s*(.*)$/.exec(one);

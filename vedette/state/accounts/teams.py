@@ -32,6 +32,11 @@ class Team:
     is_enabled: bool = True
     """While it is not, its roles count for nothing; members and roles stay as they are."""
 
+    @property
+    def roles(self) -> dict[int, Role]:
+        """By group id."""
+        return {one.group_id: one.role for one in self.access}
+
 
 def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
     """Raises ConflictError for a name that is taken, BadRequestError for an unknown group."""
