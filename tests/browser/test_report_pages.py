@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.browser.conftest import Visiting
+from tests.browser.conftest import Visiting, until
 from tests.support.feed_server import FeedServer, feed_server
 from tests.support.served import Server, hire, open_group, start_server, wait_for
 from tests.support.sysmon import story
@@ -159,12 +159,11 @@ def test_a_form_says_its_call_before_it_is_sent_and_no_password(
 ) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/feeds/{feed}")
-        page.evaluate("navigator.clipboard.writeText = async (text) => (window.copied = text)")
         page.fill("main [name=display_name]", "It's another")
         page.fill("main [name=password]", "secret of a feed")
-        page.click("main form [data-as-call]")
-        page.wait_for_function("window.copied")
-        call = page.evaluate("window.copied")
+        page.click("main form .as-call summary")
+        until(page, "document.querySelector('main .as-call textarea').value !== ''")
+        call = page.input_value("main .as-call textarea")
         assert "-X PUT " in call
         assert f"/api/v1/feed/{feed}" in call
         assert "secret of a feed" not in call

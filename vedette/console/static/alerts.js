@@ -2,9 +2,9 @@
 
 import { attempt, call, done, get } from "./api.js";
 import { openDialog } from "./app.js";
+import { offerCalls } from "./copy.js";
 import { many, meta, number, parameter, setParameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
-import { offerCall } from "./forms.js";
 import { focusRow, leftOut, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
 import { adopt, all, prefer } from "./preferences.js";
@@ -90,23 +90,24 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
   });
 }
 
-function bodyNow({ body, snapshot, expected, status }) {
+// What is sent: the change, and the suppression of more like these.
+function calls({ body, snapshot, expected, status, suppress }) {
   const fields = new FormData(form);
   const given = { requested_status: status, comment: fields.get("comment"), assigned_to: fields.get("assigned_to") };
-  return { ...body, snapshot, expected, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)) };
+  const sent = [["POST", "/api/v1/alerts", { ...body, snapshot, expected, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)) }]];
+  if (fields.get("suppress") && suppress) sent.push(["POST", "/api/v1/alert/suppression", { query: suppress.join(" OR "), name: "From the queue of alerts", reason: given.comment ?? "" }]);
+  return sent;
 }
 
 async function submit() {
   const about = pending;
   await about.counting;
   if (about.expected === undefined) return;
-  const fields = new FormData(form);
-  const body = bodyNow(about);
-  const found = await call("POST", "/api/v1/alerts", body);
+  const [change, suppression] = calls(about);
+  const found = await call(...change);
   visited();
   dialog.close();
-  const kept = fields.get("suppress") && about.suppress && (await attempt(() =>
-    call("POST", "/api/v1/alert/suppression", { query: about.suppress.join(" OR "), name: "From the queue of alerts", reason: fields.get("comment") ?? "" })));
+  const kept = suppression && (await attempt(() => call(...suppression)));
   const changed = [`${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`, found.action_id, kept?.id];
   if (leave(about.rows, about.status)) return sayChanged(...changed);
   sessionStorage.setItem("changed", JSON.stringify(changed)); // to be taken back on the page that comes
@@ -170,8 +171,10 @@ if (grid) {
     const button = event.target.closest("[data-triage]");
     if (button && button.getAttribute("aria-disabled") !== "true") ask(button.dataset);
   });
-  form.asCall = () => ({ method: "POST", path: "/api/v1/alerts", params: [], body: JSON.stringify(bodyNow(pending)) });
-  offerCall(form);
+  offerCalls(form, async () => {
+    await pending.counting;
+    return calls(pending);
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(submit);

@@ -61,13 +61,12 @@ const figure = (value, label) => make("div", {}, make("b", {}, value), make("spa
 
 function leaveOut({ search_query }) {
   form.elements.search_query.value = search_query;
+  form.dispatchEvent(new Event("change"));
   run();
 }
 
-async function alertOn(event) {
-  const box = form.querySelector("[data-alert-action]");
-  if (box?.checked && event.detail.id) await call("PUT", `/api/v1/watchlist/${encodeURIComponent(event.detail.id)}/action_type/alert`, { enabled: true });
-}
+const alertsOf = (id) =>
+  form.querySelector("[data-alert-action]")?.checked && id ? [["PUT", `/api/v1/watchlist/${encodeURIComponent(id)}/action_type/alert`, { enabled: true }]] : [];
 
 if (form) {
   form.querySelector("[data-backtest]").addEventListener("click", () => attempt(run));
@@ -76,7 +75,8 @@ if (form) {
     clearTimeout(waiting);
     waiting = setTimeout(() => attempt(run), 600);
   });
-  form.addEventListener("sent", (event) => attempt(() => alertOn(event)));
+  form.addEventListener("sent", ({ detail }) => attempt(() => Promise.all(alertsOf(detail.id).map((one) => call(...one)))));
+  form.after = () => alertsOf("ID");
   attempt(run);
 }
 rule?.addEventListener("click", () => attempt(run));

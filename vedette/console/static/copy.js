@@ -2,8 +2,10 @@
 // in <template id="call" data-method data-path data-params='[["q","..."]]'>.
 
 import { attempt, call, done, get } from "./api.js";
-import { iso, meta, say } from "./dom.js";
+import { iso, make, meta, say } from "./dom.js";
 import { openMenu } from "./menu.js";
+
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
 export async function copyText(text, what = _("Copied")) {
   try {
@@ -16,8 +18,7 @@ export async function copyText(text, what = _("Copied")) {
     document.execCommand("copy");
     field.remove();
   }
-  const hidden = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(text);
-  done(`${what}${hidden ? _(" (it holds characters that are not seen, or line breaks)") : ""}`);
+  done(`${what}${text.search(UNSEEN) >= 0 ? _(" (it holds characters that are not seen, or line breaks)") : ""}`);
   say(what);
 }
 
@@ -28,7 +29,8 @@ export const escaped = (text) =>
   [...text].map((one) => (/[\p{L}\p{N}\p{P}\p{S} ]/u.test(one) ? one : `\\u{${one.codePointAt(0).toString(16)}}`)).join("");
 
 const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
-const python = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const unicode = (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const python = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, unicode);
 
 export function pageCall() {
   const place = document.activeElement?.closest(".tile")?.querySelector("[data-call-of-tile]") ?? document.getElementById("call");
@@ -43,7 +45,8 @@ const address = (call) => {
 
 export function asCurl(call) {
   const words = ["curl", "-sS", "-H", `"X-Auth-Token: $VEDETTE_TOKEN"`];
-  if (call.method !== "GET") words.push("-X", call.method, "-H", shell("Content-Type: application/json"), "--data-raw", shell(call.body));
+  if (call.method !== "GET") words.push("-X", call.method);
+  if (call.body != null && call.method !== "GET") words.push("-H", shell("Content-Type: application/json"), "--data-raw", shell(call.body));
   return [...words, shell(address(call))].join(" ");
 }
 
@@ -54,6 +57,36 @@ export function asPython(call) {
     return `from urllib.parse import urlencode\nfrom cbapi.response import CbResponseAPI\n\ncb = CbResponseAPI()\nparams = [\n${pairs}\n]\nfound = cb.get_object(${python(call.path)} + "?" + urlencode(params))\n`;
   }
   return `import json\nfrom cbapi.response import CbResponseAPI\n\ncb = CbResponseAPI()\nfound = cb.${what}(${python(call.path)}, json.loads(${python(call.body)}))\n`;
+}
+
+// What a form would send, shown before it is sent: `calls` answers what is given to `call`, in order.
+export function offerCalls(form, calls) {
+  const label = _("Copy");
+  const text = make("textarea", { class: "mono", rows: 4, readonly: true, spellcheck: "false", "aria-label": _("As API call") });
+  const button = make("button", { type: "button", onclick: () => attempt(async () => {
+    await show();
+    await copyText(text.value, _("curl copied"));
+    button.textContent = _("Copied");
+  }) }, label);
+  const offer = make("details", { class: "as-call" }, make("summary", {}, _("As API call")));
+  const curl = ([method, path, body]) => asCurl({ method, path, body: JSON.stringify(body)?.replace(UNSEEN, unicode) });
+  const show = async () => {
+    if (!offer.open) return;
+    if (!text.isConnected) offer.append(text, button);
+    button.textContent = label;
+    text.value = "";
+    try {
+      text.value = (await calls()).map(curl).join("\n");
+    } catch (error) {
+      text.value = `# ${error.message}`; // a field that cannot be read
+    }
+  };
+  for (const type of ["input", "change", "reset", "submit"]) form.addEventListener(type, () => setTimeout(show));
+  offer.addEventListener("toggle", show);
+  form.closest("dialog")?.addEventListener("opened", () => (offer.open = false));
+  const end = form.querySelector(".dialog-end, .form-end");
+  if (end) end.before(offer);
+  else form.append(offer);
 }
 
 // The same view for somebody else, later: relative times become absolute, and what is too long for

@@ -2,6 +2,7 @@
 
 import { attempt, call, done, get } from "./api.js";
 import { openDialog } from "./app.js";
+import { offerCalls } from "./copy.js";
 import { make, many, number } from "./dom.js";
 import { focusRow, leftOut, selected } from "./grid.js";
 import { untrusted } from "./untrusted.js";
@@ -34,18 +35,24 @@ async function chosen() {
   return (ids.length ? ids : [row.dataset.row]).map(Number);
 }
 
-function change(body, dryRun) {
+const wanted = () => DEEDS[pending.name].body?.(Object.fromEntries(new FormData(form)));
+
+function calls(body, dryRun) {
   if (pending.name === "update") {
-    const wanted = { action_type: "UPDATE_SENSOR_VERSION", device_id: pending.ids, dry_run: dryRun, options: { sensor_version: JSON.parse(grid.dataset.kits), waves: { percent: Number(form.elements.percent.value) } } };
-    return call("POST", `/sus/v2/orgs/${encodeURIComponent(grid.dataset.org)}/jobs`, wanted);
+    const update = { action_type: "UPDATE_SENSOR_VERSION", device_id: pending.ids, dry_run: dryRun, options: { sensor_version: JSON.parse(grid.dataset.kits), waves: { percent: Number(form.elements.percent.value) } } };
+    return [["POST", `/sus/v2/orgs/${encodeURIComponent(grid.dataset.org)}/jobs`, update]];
   }
-  return inSteps(body, dryRun);
+  const steps = [];
+  for (let at = 0; at < pending.ids.length; at += STEP) steps.push(["PUT", "/api/v1/sensor", { ...body, ids: pending.ids.slice(at, at + STEP), dry_run: dryRun }]);
+  return steps;
 }
 
-async function inSteps(body, dryRun) {
+async function change(body, dryRun) {
+  const steps = calls(body, dryRun);
+  if (pending.name === "update") return call(...steps[0]);
   const sum = { sensors: 0, groups: {}, host_types: {}, refused: [] };
-  for (let at = 0; at < pending.ids.length; at += STEP) {
-    const found = await call("PUT", "/api/v1/sensor", { ...body, ids: pending.ids.slice(at, at + STEP), dry_run: dryRun });
+  for (const one of steps) {
+    const found = await call(...one);
     sum.sensors += found.sensors;
     sum.refused.push(...found.refused);
     if (found.isolation) sum.isolation = { online: found.isolation.online + (sum.isolation?.online ?? 0), isolated: found.isolation.isolated + (sum.isolation?.isolated ?? 0), allowed: { ...sum.isolation?.allowed, ...found.isolation.allowed } };
@@ -107,8 +114,7 @@ async function submit() {
   const about = pending;
   await about.counting;
   if (about.counted === undefined) return;
-  const fields = Object.fromEntries(new FormData(form));
-  const found = await change(DEEDS[about.name].body?.(fields), false);
+  const found = await change(wanted(), false);
   dialog.close();
   if (found.job) return location.assign(`/ui/jobs/${encodeURIComponent(found.job.id)}`);
   const refused = found.refused.length ? _`; ${hosts(found.refused.length)} refused` : "";
@@ -132,6 +138,10 @@ if (grid) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(submit);
+  });
+  offerCalls(form, async () => {
+    await pending.counting;
+    return calls(wanted(), false);
   });
   form.elements.group_id?.addEventListener("change", () => attempt(async () => {
     const found = await change({ group_id: Number(form.elements.group_id.value) }, true);

@@ -2,7 +2,7 @@
 // the form, says data-done, offers data-undo-call, and reads the page anew.
 
 import { attempt, call, done } from "./api.js";
-import { asCurl, copyText } from "./copy.js";
+import { offerCalls } from "./copy.js";
 import { make, many, number } from "./dom.js";
 import { untrusted } from "./untrusted.js";
 
@@ -33,7 +33,8 @@ const READERS = {
 const isChanged = (field) =>
   field.type === "checkbox" ? field.checked !== field.defaultChecked : field.options ? [...field.options].some((one) => one.selected !== one.defaultSelected) : field.value !== field.defaultValue;
 
-export function bodyOf(form) {
+// `shown`: for a reader, with a placeholder for each secret that was typed in.
+export function bodyOf(form, shown) {
   const body = JSON.parse(form.dataset.body ?? "{}");
   for (const field of form.querySelectorAll("[name]")) {
     const type = field.dataset.type ?? "text";
@@ -41,6 +42,7 @@ export function bodyOf(form) {
       if (isChanged(field)) body[field.name] = READERS[type](field);
     } else if (type === "flag" || type === "rows" || field.value !== "") body[field.name] = READERS[type](field);
   }
+  if (shown) for (const { name } of form.querySelectorAll("[type=password], [autocomplete=one-time-code]")) if (body[name]) body[name] = `<${name}>`;
   // What the page came with of that: nobody else's change is undone unseen.
   const was = Object.entries(JSON.parse(form.dataset.was ?? "{}")).filter(([name]) => name in body);
   if (was.length) body.was = Object.fromEntries(was);
@@ -51,9 +53,14 @@ export function bodyOf(form) {
 const filled = (path, { dataset }) =>
   JSON.parse(dataset.path ?? "[]").reduce((text, value) => text.replace("{}", encodeURIComponent(value)), path);
 
-export async function send(element, body) {
+// What `call` is given.
+function callOf(element, body) {
   const [method, path] = element.dataset.call.split(" ");
-  const found = await call(method, filled(path, element), method === "DELETE" && !Object.keys(body).length ? undefined : body).catch((error) => {
+  return [method, filled(path, element), method === "DELETE" && !Object.keys(body).length ? undefined : body];
+}
+
+export async function send(element, body) {
+  const found = await call(...callOf(element, body)).catch((error) => {
     if (!error.body?.changed) throw error;
     compare(element, body, error.body.changed);
   });
@@ -205,27 +212,13 @@ document.addEventListener("submit", (event) => {
   attempt(() => (form.dataset.try && !form.dataset.ready ? tried(form) : send(form, bodyOf(form))));
 });
 
-// The call that a form would make, before it is sent: form.asCall says it of one that has no data-call.
-// What is typed as a password is left out.
-function callOf(form) {
-  if (form.asCall) return form.asCall();
-  const [method, path] = form.dataset.call.split(" ");
-  const body = bodyOf(form);
-  for (const one of [body].flat()) for (const { name } of form.querySelectorAll("[type=password]")) if (one[name]) one[name] = "…";
-  return { method, path: filled(path, form), params: [], body: JSON.stringify(body) };
+// form.after: calls that follow once it is sent.
+function offer() {
+  for (const form of document.querySelectorAll("form[data-call]:not(:has(.as-call))")) offerCalls(form, () => [callOf(form, bodyOf(form, true)), ...(form.after?.() ?? [])]);
 }
 
-export function offerCall(form) {
-  const label = _("As API call");
-  const button = make("button", { type: "button", class: "quiet", "data-as-call": true, onclick: () => attempt(async () => {
-    await copyText(asCurl(callOf(form)), _("curl copied"));
-    button.textContent = _("curl copied");
-    setTimeout(() => (button.textContent = label), 3000);
-  }) }, label);
-  form.querySelector(".dialog-end, .form-end")?.prepend(button);
-}
-
-for (const form of document.querySelectorAll("form[data-call]")) offerCall(form);
+offer();
+document.addEventListener("content", offer);
 
 const said = sessionStorage.getItem("done");
 if (said) {

@@ -1,7 +1,7 @@
 // Process search: narrowing by values, sorting, time steps, saving, keys of the focused row.
 
 import { attempt, call, done, get } from "./api.js";
-import { pageCall } from "./copy.js";
+import { offerCalls, pageCall } from "./copy.js";
 import "./facets.js";
 import { startHistogram } from "./histogram.js";
 import { focusRow } from "./grid.js";
@@ -180,14 +180,18 @@ setInterval(() => news().catch(() => {}), FOLLOW_MS);
 bind("[", _("Earlier time range"), () => shift(-1));
 bind("]", _("Later time range"), () => shift(1));
 
-document.getElementById("save-search-form").addEventListener("submit", (event) => {
+const saving = document.getElementById("save-search-form");
+const toSave = () => {
+  const { name, shared } = saving.elements;
+  return ["POST", "/api/v1/saved_search", { name: name.value, view: "process", params: location.search.slice(1), shared: shared.checked }];
+};
+offerCalls(saving, () => [toSave()]);
+saving.addEventListener("submit", (event) => {
   event.preventDefault();
-  const fields = new FormData(event.target);
+  const sent = toSave();
   attempt(async () => {
-    const kept = await call("POST", "/api/v1/saved_search", {
-      name: fields.get("name"), view: "process", params: location.search.slice(1), shared: fields.get("shared") === "on",
-    });
-    event.target.closest("dialog").close();
-    done(_`Search “${fields.get("name")}” is saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));
+    const kept = await call(...sent);
+    saving.closest("dialog").close();
+    done(_`Search “${sent[2].name}” is saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));
   });
 });
