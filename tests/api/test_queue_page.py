@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import update
 
 from tests.api.test_alerts import hit
-from tests.support.served import Server
+from tests.support.served import Server, state_of
 from tests.support.sysmon import story
 from tests.support.written_detections import alerted_server
 from vedette.model.findings.detection import Detection, Source
+from vedette.state.db.schema import SENSOR
 
 HOST = "a-host-with-a-long-name.queue.example"
 RULES = 120
@@ -31,6 +33,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         ]
 
     with alerted_server(tmp_path_factory.mktemp("queue"), detect) as server:
+        with state_of(server) as database, database.writing() as connection:
+            connection.execute(update(SENSOR).values(network_isolation_enabled=True))
         yield server
 
 
@@ -45,6 +49,11 @@ def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None
     groups = int(re.search(r"alerts in (\d+) group", page.text)[1])
     shown = len(re.findall('class="group (outer)?"', page.text))
     assert (groups > shown) is ("here the gravest" in page.text)
+    rows = re.findall(
+        r'<td class="time">.*? <span class="meta">(\d+) (s|min)</span></td>', page.text
+    )
+    assert len(rows) == page.text.count('<td class="host"')
+    assert page.text.count('aria-label="ordered, waits for check-in"') == len(rows)
     for all_of_them, within in re.findall(r"of (\d+) within them the gravest (\d+)", page.text):
         assert int(all_of_them) > int(within)
     levels = page.text.count("within them the gravest")

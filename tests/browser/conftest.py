@@ -92,7 +92,7 @@ class Visit:
         """What stands on a screen, without what measures the server or the clock."""
         self.settle()
         shown = self.page.inner_text("main") + self.page.inner_text("#flyout")
-        return re.sub(r"\d[\d\u2009]* ms|\d+ [smhd]\b|\d\d:\d\d:\S+", "", shown)
+        return re.sub(r"\d[\d\u2009]* ms|\d+ (?:[smhd]|min)\b|\d\d:\d\d:\S+", "", shown)
 
     def settle(self) -> None:
         """Waits until the page has shown the answers to all that it asked for."""

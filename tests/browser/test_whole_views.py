@@ -76,6 +76,7 @@ def known(server: Server) -> dict[str, str]:
 VARIES = {
     r"\d{4}-\d\d-\d\d\d\d:\d\d(:\d\d(\.\d{3})?)?Z": "<time>",
     r"\d\d:\d\d:\d\d(\.\d{3})?Z": "<clock>",
+    r"(?<=<time>)\d+(s|min)": "",
     r"\d+(?=<time>)": "<number>",
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "<id>",
     r"isnumber\d+,hash[0-9a-f]{16}": "<newest>",

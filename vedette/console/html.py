@@ -37,10 +37,18 @@ WHO: Final = {
     Right.ADMINISTER: "Global administrators may do this",
 }
 _DISABLED: Final = Markup('aria-disabled="true" title="{}"')
-_ICON: Final = Markup('<svg class="icon i-{}" aria-hidden="true"><use href="{}#{}"></use></svg>')
+_SILENT: Final = Markup('aria-hidden="true"')
+_SAID: Final = Markup('role="img" aria-label="{}"')
+_ICON: Final = Markup('<svg class="icon i-{}" {}><use href="{}#{}"></use></svg>')
 _SEVERITY: Final = Markup('<span class="severity sev-{}">{}<span class="num">{}</span> {}</span>')
 _TIME_SHORT: Final = Markup('<time datetime="{}" data-time="{}" data-form="seconds">{}</time>')
 _TIME: Final = Markup('<time datetime="{}" data-time="{}">{}</time>')
+
+_UNITS: Final = (
+    *((86_400_000, "d"), (3_600_000, "h"), (60_000, "min")),
+    *((1_000, "s"), (1, "ms")),
+)
+"""Of time, in milliseconds."""
 
 
 def untrusted(value: object, *, short: bool = False) -> Markup:
@@ -101,9 +109,10 @@ def cell(text: str, spans: Spans | None = None) -> Markup:
     return marked(text, spans) if spans else untrusted(text)
 
 
-def icon(name: str) -> Markup:
-    """A symbol of `static/icons.svg`; what it means must stand beside it."""
-    return _ICON.format(name, static_url("icons.svg"), name)
+def icon(name: str, label: str = "") -> Markup:
+    """A symbol of `static/icons.svg`; what it means must stand beside it, or be its `label`."""
+    said = _SAID.format(label) if label else _SILENT
+    return _ICON.format(name, said, static_url("icons.svg"), name)
 
 
 def severity(words: Callable[[str], str], score: float) -> Markup:
@@ -154,6 +163,18 @@ def when(time_us: int | None) -> Markup:
         return Markup("–")
     text = datetime.fromtimestamp(time_us / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
     return _TIME.format(f"{text}Z", time_us // 1_000, f"{text.replace('T', ' ')}Z")
+
+
+def duration(time_us: int, units: int = 1) -> str:
+    """A span of time in its `units` largest units: `3 h`, `3 h 20 min`."""
+    left = max(0, time_us) // 1_000
+    words: list[tuple[int, str]] = []
+    for size, name in _UNITS:
+        count, left = divmod(left, size)
+        if count or words:
+            words.append((count, name))
+    shown = [f"{count} {name}" for count, name in words[:units] if count]
+    return " ".join(shown) or "0 s"
 
 
 def _pieces(text: str) -> Markup:

@@ -98,6 +98,7 @@ def templates(language: str = ENGLISH) -> Environment:
         "cell": html.cell,
         "marked": html.marked,
         "plain": html.plain,
+        "duration": html.duration,
         "when_short": html.when_short,
         "when": html.when,
     }

@@ -25,7 +25,7 @@ from vedette.api.schemas.search.tree import tree_body
 from vedette.api.services import Services, services
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
-from vedette.console.screens.sensors import offset_of, why_not_isolated
+from vedette.console.screens.sensors import PHASES, isolation_phases, offset_of, why_not_isolated
 from vedette.console.time_range import label_of, time_range
 from vedette.doctor.detection import lateness
 from vedette.errors import NotFoundError, QueryError
@@ -62,7 +62,7 @@ GROUPS: Final = {
 _FACETS: Final = ("status", "hostname", "assigned_to", "level")
 _COLUMNS: Final = (
     *("id", "title", "alert_severity", "created_time", "hostname", "username", "process_name"),
-    *("cmdline", "ioc_value", "assigned_to", "status", "source_id"),
+    *("cmdline", "ioc_value", "assigned_to", "status", "source_id", "sensor_id"),
 )
 """What the queue shows of an alert, and is grouped by."""
 
@@ -133,6 +133,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
             "problem": "",
             "found": found,
             "sections": sections,
+            "isolated": isolation_phases(here, scope, [row["sensor_id"] for row in found.rows]),
             "groups_total": groups.total,
             "inner_cut": [
                 (len(one.groups), one.total) for one in inner if one.total > len(one.groups)
@@ -152,6 +153,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         groups=list(GROUPS),
         narrows={field: one for one, (_, field) in GROUPS.items()},
         statuses=STATUSES,
+        phases=PHASES,
         thousand=THOUSAND,
         default_query=OPEN,
         page_rows=page_rows,

@@ -1,5 +1,6 @@
 """Hosts: the list, one of them, and the groups that they are in."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
@@ -248,6 +249,13 @@ def _why_no_orders(row: SensorRow, *, can_act: bool) -> str:
     if not can_act:
         return WHY_NO_ORDERS[1]
     return "" if row.has_sensor else WHY_NO_ORDERS[2]
+
+
+def isolation_phases(here: Services, scope: Scope, ids: Sequence[int]) -> dict[int, int]:
+    """The phase of each of these hosts that is isolated, is to be, or is not yet released."""
+    found = sensor_list.some(here.database, scope, ids)
+    phases = {sensor_id: phase_of(row) for sensor_id, row in found.items()}
+    return {sensor_id: phase for sensor_id, phase in phases.items() if phase}
 
 
 def phase_of(row: SensorRow) -> int:
