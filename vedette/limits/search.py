@@ -32,6 +32,9 @@ USER_SEARCHES_MAX = 40
 SEARCH_GRACE_S = 2
 """How long after its deadline a search is answered with 503, if the engine has not ended it."""
 
+IMAGES_MAX = 50
+"""Processes with one pid and one parent among which the images of a process are looked for."""
+
 SIBLINGS_MAX = 15
 """Siblings in a process summary (docs/api-objects.md#limits-of-answers)."""
 

@@ -27,6 +27,7 @@ from vedette.search.completeness.completeness import Window, completeness, whole
 from vedette.search.processes import process
 from vedette.search.processes.process_columns import Row
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.state.policy import bans
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.channel_codes import channel_names
 from vedette.store.partitions.lifecycle import list_partitions
@@ -56,7 +57,14 @@ async def process_analysis(
         why = why_not_isolated(request, here, scope, row["sensor_id"])
         offset = offset_of(here, scope, row["sensor_id"])
         known = _binary(engine, scope, row["process_md5"])
-        return {"row": row, "why": why, "offset": offset, **known}
+        return {
+            "row": row,
+            "why": why,
+            "offset": offset,
+            "images": process.images(engine, scope, row),
+            "is_banned": _is_banned(here, row["process_md5"]),
+            **known,
+        }
 
     found = await run_lookup(request, here, work)
     parent_id = found["row"]["parent_id"]
@@ -154,6 +162,13 @@ def _heard_us(here: Services, scope: Scope, row: Row) -> int:
         return sensor_list.get(here.database, scope, row["sensor_id"]).last_seen_us
     except NotFoundError:
         return int(row["last_server_update"])
+
+
+def _is_banned(here: Services, md5: str) -> bool:
+    try:
+        return bool(md5) and bans.get(here.database, md5).enabled
+    except NotFoundError:
+        return False
 
 
 def _watched(row: Row) -> str:

@@ -129,6 +129,27 @@ def flat_summary(engine: Engine, scope: Scope, process_id: str, segment: int) ->
     return with_parent(engine, scope, process_row(engine, scope, process_id, segment))
 
 
+def images(engine: Engine, scope: Scope, row: Row) -> Sequence[Row]:
+    """What one process of the system ran in the course of its life, the earliest first, `row` among
+    it: an exec ends one stored process and begins the next with the same pid. At most
+    `IMAGES_MAX`, and only the row itself where no exec is known."""
+    if not (names_process(row["parent_id"]) and row["start"] and row["process_pid"]):
+        return [row]
+    ids = stored.ids_of_pid(
+        engine, row["parent_id"], row["process_pid"], scope, limit=limits.IMAGES_MAX
+    )
+    others = [one for one in ids if one != row["process_id"]]
+    known = stored.cached_process_rows(engine, others, scope).values()
+    began = {one["start"]: one for one in known}
+    ended = {one["end_time"]: one for one in known}
+    chain = [row]
+    while (before := ended.pop(chain[0]["start"], None)) is not None:
+        chain.insert(0, before)
+    while chain[-1]["terminated"] and (then := began.pop(chain[-1]["end_time"], None)) is not None:
+        chain.append(then)
+    return chain
+
+
 def segments(engine: Engine, scope: Scope, process_id: str) -> Segments:
     """All segments of a process. Raises NotFoundError."""
     began = time.perf_counter()

@@ -222,6 +222,21 @@ def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> lis
     return [row[0] for row in found.rows]
 
 
+def ids_of_pid(engine: Engine, parent_id: str, pid: int, scope: Scope, *, limit: int) -> list[str]:
+    """The children of a process that had a pid, by start time. Pids are used again, and each image
+    that a process executes has a row of its own."""
+    if scope.sees_none:  # No shard would be asked, and none end its groups.
+        return []
+    where = scoped(Condition("parent_id = {parent:String}", {"parent": parent_id}), scope)
+    found = engine.query(
+        f"SELECT process_id FROM segment WHERE {where.sql} GROUP BY process_id "
+        f"HAVING max(process_pid) = {{pid:UInt32}} ORDER BY max(start), process_id LIMIT {limit:d}",
+        {**where.params, "pid": pid},
+        settings=engine.capabilities.process_group_settings,
+    )
+    return [row[0] for row in found.rows]
+
+
 def siblings_of(
     engine: Engine, process_id: str, parent_id: str, scope: Scope, *, limit: int
 ) -> list[dict[str, Any]]:
