@@ -1,26 +1,28 @@
 """Banned programs: what is banned, why, until when, what it blocked, and what one ban hits."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.policy.bans import checked_md5
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.ban import wanted_hashes
+from vedette.api.schemas.parameters import whole_number
 from vedette.api.services import Services, services
 from vedette.console.render import render
-from vedette.errors import BadRequestError, NotFoundError
+from vedette.errors import BadRequestError, NotFoundError, UnavailableError
 from vedette.model.scope import Scope
 from vedette.respond.ban_reach import ban_reach
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import bans
-from vedette.state.policy.bans import Ban
 from vedette.state.sensors import sensor_list
+from vedette.store.read.binaries import Spread, spreads_of
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
 
@@ -31,14 +33,43 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 @router.get("/ui/bans", summary="Banned programs")
 async def banned(request: Request, here: Here, scope: Within) -> Response:
     text = request.query_params.get("q", "").strip().lower()
+    start = whole_number(request.query_params, "start", 0)
 
-    def work() -> list[Ban]:
+    def work(engine: BoundedEngine) -> dict[str, Any]:
         found = bans.all_bans(here.database)
         wanted = [one for one in found if text in one.md5 or text in one.text.lower()]
-        return sorted(wanted, key=lambda one: (not one.enabled, -one.time_us))
+        wanted.sort(key=lambda one: (not one.enabled, -one.time_us))
+        page = wanted[start : start + limits.PAGE_ROWS]
+        return {
+            "bans": page,
+            "total": len(wanted),
+            "spreads": _spreads(engine, scope, [one.md5 for one in page]),
+        }
 
-    found = await to_thread.run_sync(work)
-    return render(request, "screens/bans.html", q=text, bans=found, scope=scope)
+    found = await run_lookup(request, here, work)
+    return render(
+        request,
+        "screens/bans.html",
+        q=text,
+        start=start,
+        page_rows=limits.PAGE_ROWS,
+        scope=scope,
+        **found,
+    )
+
+
+def _spreads(
+    engine: BoundedEngine, scope: Scope, md5s: Sequence[str]
+) -> dict[str, tuple[str, Spread]] | None:
+    """Name of each program, and where the reader's hosts have it; None where that took too long."""
+    try:
+        found = spreads_of(engine, md5s, scope)
+    except UnavailableError:
+        return None
+    return {
+        md5: (one.path.replace("\\", "/").rpartition("/")[2] or one.path, one)
+        for md5, one in found.items()
+    }
 
 
 @router.get("/ui/_/bans/reach", summary="Where programs run that are to be banned")

@@ -173,6 +173,29 @@ def standings_of(engine: Engine, md5s: Sequence[str], scope: Scope) -> dict[str,
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """Where hosts of a scope have a program."""
+
+    path: str
+    """The first in order that it was seen under, "" for none."""
+    hosts: int
+
+
+def spreads_of(engine: Engine, md5s: Sequence[str], scope: Scope) -> dict[str, Spread]:
+    """By MD5 (lower case), without those that no host of the scope reported."""
+    if not md5s:
+        return {}
+    found = engine.query(
+        "SELECT hash, minIf(arraySort(observed_filename)[1], notEmpty(observed_filename)), "
+        "uniqExact(sensor_id) "
+        f"FROM binary WHERE {IN_SCOPE} AND hash IN {{md5s:Array(String)}} GROUP BY hash",
+        {"md5s": list(md5s), **scope_params(scope)},
+        settings=BY_KEY,
+    )
+    return {digest: Spread(path, hosts) for digest, path, hosts in found.rows}
+
+
+@dataclass(frozen=True, slots=True)
 class Frequency:
     """Prevalence of a program within a scope."""
 
