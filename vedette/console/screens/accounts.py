@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.routes.accounts.audit import object_of
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, time_of, whole_number
 from vedette.api.services import Services, services
 from vedette.console.navigation import ENTRIES, may_open, start_page
@@ -38,7 +39,7 @@ Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]
 
 TABS: Final = ("users", "teams", "tokens", "apps")
-FILTERS: Final = ("target", "author", "action", "kind", "from", "to")
+FILTERS: Final = ("object", "target", "author", "action", "kind", "from", "to")
 """Parameters of the audit log that its export and its pages keep."""
 
 ACTIONS: Final = ("create", "change", "delete", "read", "run")
@@ -139,6 +140,7 @@ async def audit(request: Request, here: Here) -> Response:
         action=params.get("action", "") if params.get("action", "") in ACTIONS else "",
         kind=params.get("kind", ""),
         target=params.get("target", ""),
+        one=object_of(params),
         from_us=time_of(params, "from", here.clock.now_us()),
         to_us=time_of(params, "to", here.clock.now_us()),
         start=whole_number(params, "start", 0),

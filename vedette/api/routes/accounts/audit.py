@@ -96,7 +96,7 @@ def _search(query: QueryParams, now_us: int) -> Search:
         action=query.get("action", ""),
         kind=query.get("kind", ""),
         target=query.get("target", ""),
-        one=_object(query),
+        one=object_of(query),
         from_us=time_of(query, "from", now_us),
         to_us=time_of(query, "to", now_us),
         start=whole_number(query, "start", 0),
@@ -104,7 +104,8 @@ def _search(query: QueryParams, now_us: int) -> Search:
     )
 
 
-def _object(query: QueryParams) -> tuple[str, str] | None:
+def object_of(query: QueryParams) -> tuple[str, str] | None:
+    """Kind and name of the one object that entries are asked of; None for any."""
     text = query.get("object", "")
     if not text:
         return None
