@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from vedette import limits
+
 RULE = """
 title: audited
 id: {id}
@@ -106,3 +108,43 @@ def test_a_refused_change_is_not_in_it(analyst: httpx.Client, named: str) -> Non
     assert analyst.post("/api/v1/response_policy", json=twice).status_code == 409
     done(analyst.delete(f"/api/v1/response_policy/{number}"))
     assert actions_of(entries(analyst, "response policy", named)) == ["create", "delete"]
+
+
+BLIND = [{"kind": "rule", "id": "r-1", "name": "Shells"}, {"kind": "watchlist", "id": "7"}]
+
+
+def test_what_goes_blind_with_a_filter_and_was_accepted(analyst: httpx.Client, named: str) -> None:
+    base = "/api/v1/ingress_approvedlist"
+    made = {"id": named, "path_filters": ["/opt/x"], "accepted_blind": BLIND}
+    done(analyst.post(base, params={"dry_run": "true"}, json=made))
+    done(analyst.post(base, json=[made, {"id": f"{named}-b", "path_filters": ["/y"]}]))
+    done(analyst.put(f"{base}/{named}", json={"path_filters": ["/z"], "accepted_blind": BLIND[1:]}))
+    done(analyst.put(f"{base}/{named}", json={"path_filters": ["/z"], "accepted_blind": BLIND}))
+    done(analyst.put(base, json=[{"id": named, "enabled": False}]))
+    found = entries(analyst, "ingress filter", named)
+    mine = [one for one in found if one["target"] == named]
+    assert actions_of(mine) == ["create", "change", "change"]  # nothing changed in between
+    accepted = [one["after"].get("accepted_blind") for one in mine]
+    assert accepted == [BLIND, BLIND[1:], None]
+    assert all("accepted_blind" not in one["after"] for one in found if one not in mine)
+    assert "accepted_blind" not in done(analyst.get(f"{base}/{named}"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(None, {}, [1], [{}], [{"kind": "rule"}], [{"kind": "other", "id": "x"}]),
+        *([{"kind": "rule", "id": ""}], [{"kind": "rule", "id": 1}], [BLIND[0] | {"hits": 1}]),
+        [{"kind": "rule", "id": "x", "name": "x" * (limits.MEMBER_CHARS_MAX + 1)}],
+        [{"kind": "rule", "id": "x"}] * (limits.INGRESS_IDS_MAX + 1),
+    ],
+    ids=lambda wrong: str(wrong)[:40],
+)
+def test_what_is_accepted_and_cannot_be_read_is_400(
+    analyst: httpx.Client, named: str, wrong: Any
+) -> None:
+    body = {"id": named, "path_filters": ["/opt/x"], "accepted_blind": wrong}
+    answer = analyst.post("/api/v1/ingress_approvedlist", json=body)
+    assert answer.status_code == 400
+    assert "accepted_blind" in answer.json()["message"]
+    assert not entries(analyst, "ingress filter", named)

@@ -112,6 +112,32 @@ def test_a_filter_is_checked_on_its_page_before_it_can_be_saved(
     assert (found["description"], found["enabled"]) == ("nightly", False)
 
 
+def test_what_goes_blind_with_a_filter_and_was_ticked_is_audited(
+    visiting: Visiting, server: Server
+) -> None:
+    named = [{"kind": "rule", "id": "r-1", "name": "<i>it's"}, {"kind": "watchlist", "id": "7"}]
+    shares = {"processes_meant": 1, "process_share": 0.1, "events_dropped": 2, "event_share": 0.1}
+    blinded = [{"name": "", "hits": 3, **one} for one in named]
+    trial = {"filters": [shares], "blinded": blinded}
+    with server.analyst() as client:
+        body = {"id": "ticked", "name": "Ticked", "path_filters": ["*none.exe"]}
+        assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
+    with visiting() as visit:
+        visit.page.route("**/*?dry_run=true", lambda route: route.fulfill(json=trial))
+        page = visit.open("/ui/filters/ticked")
+        page.wait_for_selector("[data-check] dl")
+        page.fill("[name=description]", "why")
+        assert page.is_disabled("[data-save]")
+        for box in page.locator("[data-check] input").all():
+            box.check()
+        page.click("[data-save]:enabled")
+        page.wait_for_selector("#undo :text('Saved')")
+    with server.analyst() as client:
+        query = {"kind": "ingress filter", "target": "ticked"}
+        entry = client.get("/api/v1/audit", params=query).json()["results"][0]
+    assert (entry["action"], entry["after"]["accepted_blind"]) == ("change", named)
+
+
 def test_a_filter_is_tried_on_one_event_before_it_is_saved(
     visiting: Visiting, server: Server
 ) -> None:

@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 from uuid import uuid4
 
-from msgspec import ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import asdict
 
 from vedette import limits
 from vedette.api.schemas.members import as_text, flag
@@ -49,12 +50,21 @@ _READ_ONLY: Final = frozenset(
     )
 )
 
+ACCEPTED: Final = "accepted_blind"
+"""A member of what is sent alone: detections that go blind, which the sender accepts."""
+
 _NAMES: Final = {
     "global": "is_global",
     "command_line_filters": "cmdline_filters",
     "expires": "expires_us",
 }
 """Members of the API whose attribute of `IngressFilter` has another name."""
+
+
+class _Accepted(Struct, forbid_unknown_fields=True):
+    kind: Literal["watchlist", "feed", "rule"]
+    id: Annotated[str, Meta(min_length=1, max_length=limits.MEMBER_CHARS_MAX)]
+    name: Annotated[str, Meta(max_length=limits.MEMBER_CHARS_MAX)] = ""
 
 
 def filter_body(one: IngressFilter, did: FilterActivity = NOTHING_DONE) -> dict[str, Any]:
@@ -143,6 +153,9 @@ def changed_members(body: Any) -> dict[str, Any]:
         name = _NAMES.get(str(given), str(given))
         if name in _READ_ONLY:
             continue
+        if name == ACCEPTED:
+            accepted_blind(body)
+            continue
         read = _MEMBERS.get(name)
         if read is None or given in ("is_global", "expires_us"):
             raise BadRequestError(
@@ -153,6 +166,17 @@ def changed_members(body: Any) -> dict[str, Any]:
         except ValueError as error:
             raise BadRequestError(f"{_called(body)}{given}: {error}") from None
     return members
+
+
+def accepted_blind(body: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What goes blind and is accepted. Raises BadRequestError."""
+    try:
+        found = convert(body.get(ACCEPTED, []), list[_Accepted])
+    except ValidationError as error:
+        raise BadRequestError(f"{_called(body)}{ACCEPTED}: {error}") from None
+    if len(found) > INGRESS_IDS_MAX:
+        raise BadRequestError(f"{_called(body)}{ACCEPTED}: at most {INGRESS_IDS_MAX} detections")
+    return [{name: value for name, value in asdict(one).items() if value} for one in found]
 
 
 def checked(one: IngressFilter) -> IngressFilter:

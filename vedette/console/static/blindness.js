@@ -12,6 +12,7 @@ const place = document.querySelector("[data-check]");
 const save = form?.querySelector("[data-save]");
 const PAGES = { watchlist: "/ui/watchlists/", feed: "/ui/feeds/", rule: "/ui/sigma/" };
 let waiting = 0;
+let missing = []; // what goes blind, as it was shown
 let latest = 0;
 
 async function check() {
@@ -32,6 +33,7 @@ async function check() {
 }
 
 function show({ filters: [trial], blinded }) {
+  missing = blinded.map(({ kind, id, name }) => ({ kind, id, name }));
   const share = (part) => _`${(part * 100).toFixed(1)} % of the last day${trial.partial ? _(", of a part of it") : ""}`;
   place.replaceChildren(
     make("dl", { class: "facts" },
@@ -59,7 +61,14 @@ async function trySample() {
   }
 }
 
-const ready = () => (save.disabled = [...place.querySelectorAll("input")].some((one) => !one.checked));
+// What is ticked goes with the filter, to the audit log.
+function ready() {
+  const boxes = [...place.querySelectorAll("input")];
+  const ticked = missing.filter((_one, at) => boxes[at].checked);
+  form.elements.accepted_blind.value = ticked.length ? JSON.stringify(ticked) : "";
+  form.dispatchEvent(new Event("change"));
+  save.disabled = boxes.some((one) => !one.checked);
+}
 
 if (form) {
   let trying = 0;

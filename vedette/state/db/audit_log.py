@@ -70,6 +70,14 @@ def note(connection: Connection, entry: Entry) -> None:
         pending.append(entry)
 
 
+def complete(connection: Connection, kind: str, target: str, after: Mapping[str, Any]) -> None:
+    """Adds to the entry of the change that this transaction has just made what no table shows of
+    it, e.g. a warning that was accepted. A change of nothing has no entry."""
+    pending: list[Entry] = connection.info.get(_PENDING, [])
+    if pending and (pending[-1].kind, pending[-1].target) == (kind, target):
+        pending[-1] = _completed(pending[-1], Entry("change", kind, target, None, after))
+
+
 def observe(engine: Engine) -> None:
     """Watches all statements of an engine."""
     event.listen(engine, "before_execute", _before)

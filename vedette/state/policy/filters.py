@@ -16,11 +16,15 @@ from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.group_filters import group_filters
 from vedette.model.ingress_filter import IngressFilter
-from vedette.state.db import list_versions
+from vedette.state.db import audit_log, list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, INGRESS_FILTER
 from vedette.state.policy import filter_counts
 from vedette.state.policy.group_options import options_of
+
+Accepted = Mapping[str, Sequence[Mapping[str, str]]]
+"""By the id of a filter: the detections that go blind with it, as who saved it accepted. They are
+in the audit log and nowhere else."""
 
 _VERSION = "ingress_filter_version"
 _COLUMNS = ("id", "priority", "create_us", "modify_us", "create_user_id", "modify_user_id")
@@ -62,7 +66,13 @@ def get(database: Database, filter_id: str) -> IngressFilter:
         return _get(connection, filter_id)
 
 
-def add(database: Database, new: Sequence[IngressFilter], user_id: int, now_us: int) -> None:
+def add(
+    database: Database,
+    new: Sequence[IngressFilter],
+    user_id: int,
+    now_us: int,
+    accepted: Accepted | None = None,
+) -> None:
     """Add filters, all or none. Raises ConflictError for an id that is taken or given twice, and
     above `INGRESS_FILTERS_MAX`."""
     with database.writing() as connection:
@@ -78,6 +88,7 @@ def add(database: Database, new: Sequence[IngressFilter], user_id: int, now_us: 
                 modify_user_id=user_id,
             )
             connection.execute(insert(INGRESS_FILTER).values(_row(made)))
+            _note_accepted(connection, one.id, accepted)
         count = connection.scalar(select(func.count()).select_from(INGRESS_FILTER)) or 0
         if count > limits.INGRESS_FILTERS_MAX:
             raise ConflictError(f"more than {limits.INGRESS_FILTERS_MAX} ingress filters")
@@ -89,6 +100,7 @@ def change(
     user_id: int,
     now_us: int,
     checks: Mapping[str, Callable[[IngressFilter], None]] | None = None,
+    accepted: Accepted | None = None,
 ) -> list[IngressFilter]:
     """Changes filters by id, all of them or none; `changes` hold members of `IngressFilter`.
     `checks`, by id, refuse by raising.
@@ -105,6 +117,7 @@ def change(
             one = replace(known, **members, modify_us=now_us, modify_user_id=user_id)
             condition = INGRESS_FILTER.c.id == filter_id
             connection.execute(update(INGRESS_FILTER).where(condition).values(_row(one)))
+            _note_accepted(connection, filter_id, accepted)
             changed.append(one)
         return changed
 
@@ -153,6 +166,12 @@ def _get(connection: Connection, filter_id: str) -> IngressFilter:
     if row is None:
         raise _unknown(filter_id)
     return _filter(row)
+
+
+def _note_accepted(connection: Connection, filter_id: str, accepted: Accepted | None) -> None:
+    if accepted and accepted.get(filter_id):
+        named = {"accepted_blind": accepted[filter_id]}
+        audit_log.complete(connection, "ingress filter", filter_id, named)
 
 
 def _unknown(filter_id: str) -> NotFoundError:

@@ -13,6 +13,7 @@ from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
 from vedette.api.schemas.ingress_filter import (
     MEASURED,
+    accepted_blind,
     changed_members,
     check_expiry,
     checked,
@@ -72,14 +73,18 @@ def legacy(here: Here, caller: Caller, scope: Within) -> Response:
 @router.post(_OLDER, summary="Create ingress filters", openapi_extra=_DRY_RUN)
 @router.post(_BASE, summary="Create ingress filters", openapi_extra=_DRY_RUN)
 def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
-    """Takes a list of filters, or one; answers the list of their ids. All are created or none."""
+    """Takes a list of filters, or one; answers the list of their ids. All are created or none.
+    `accepted_blind` names what a trial said goes blind (`kind`, `id`, perhaps `name`): it is kept
+    in the audit log, with the entry of the filter."""
     now_us = here.clock.now_us()
-    new = [new_filter(one, now_us) for one in _objects(body)]
+    objects = _objects(body)
+    new = [new_filter(one, now_us) for one in objects]
     if len({one.id for one in new}) < len(new):
         raise BadRequestError("id: two filters of the request have the same one")
     if flag(request.query_params, "dry_run"):
         return json_answer(_trial_body(here, new, now_us))
-    filters.add(here.database, new, id_of(here.database, caller.name), now_us)
+    accepted = {one.id: accepted_blind(given) for one, given in zip(new, objects, strict=True)}
+    filters.add(here.database, new, id_of(here.database, caller.name), now_us, accepted)
     here.filters.reload()
     return json_answer([one.id for one in new])
 
@@ -107,7 +112,7 @@ def check(here: Here, body: Body) -> Response:
 @router.put(_BASE, summary="Change several ingress filters")
 def change_all(here: Here, caller: Caller, body: Body) -> Response:
     """Takes a list of filters with their ids, or one. All are changed or none: none where a member
-    of one is not as its `was` says (409 `changed_meanwhile`)."""
+    of one is not as its `was` says (409 `changed_meanwhile`). `accepted_blind` as with `POST`."""
     return _change(here, caller, _objects(body), "")
 
 
@@ -142,7 +147,7 @@ def one(filter_id: str, here: Here, caller: Caller, scope: Within) -> Response:
 @router.put(f"{_BASE}/{{filter_id}}", summary="Change an ingress filter")
 def change(filter_id: str, here: Here, caller: Caller, body: Body) -> Response:
     """Takes the filter, or a list of it. Members that are not given stay as they are. 409
-    `changed_meanwhile` where a member is not as `was` says."""
+    `changed_meanwhile` where a member is not as `was` says. `accepted_blind` as with `POST`."""
     return _change(here, caller, _objects(body), filter_id)
 
 
@@ -174,6 +179,7 @@ def _change(
     now_us = here.clock.now_us()
     changes: dict[str, dict[str, Any]] = {}
     checks: dict[str, Callable[[IngressFilter], None]] = {}
+    accepted: dict[str, list[dict[str, str]]] = {}
     for given in objects:
         name = given.get("id", filter_id)
         if not isinstance(name, str) or not name or (filter_id and name != filter_id):
@@ -181,10 +187,11 @@ def _change(
         if name in changes:
             raise BadRequestError(f"id: {name[:80]!r} is there twice")
         changes[name] = changed_members(given)
+        accepted[name] = accepted_blind(given)
         checks[name] = _check(given, changes[name], now_us)
         checked(IngressFilter(name, **changes[name]))
     user_id = id_of(here.database, caller.name)
-    filters.change(here.database, changes, user_id, now_us, checks)
+    filters.change(here.database, changes, user_id, now_us, checks, accepted)
     here.filters.reload()
     return json_answer({"result": "success"})
 
