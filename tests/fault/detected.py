@@ -73,9 +73,9 @@ engine.close()
 class Starter(Sender):
     """Each batch is a host that starts one shell, and lists the groups of one account twice."""
 
-    def deliver(self, client: httpx.Client) -> None:
+    def deliver(self, client: httpx.Client) -> httpx.Response:
         time.sleep(PACE_S)
-        super().deliver(client)
+        return super().deliver(client)
 
     def _body(self) -> bytes:
         host = Host(self.host_of(self.batch))

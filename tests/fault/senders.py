@@ -45,7 +45,7 @@ class Sender:
         """Of the files in the batches that are acknowledged."""
         return [path for batch in range(self.batch) for path in self._paths(batch)]
 
-    def deliver(self, client: httpx.Client) -> None:
+    def deliver(self, client: httpx.Client) -> httpx.Response:
         """Sends the batch that is under way; goes on to the next when it was taken."""
         try:
             answer = client.post("/_bulk", content=self.body)
@@ -59,6 +59,7 @@ class Sender:
             self.sent_again += 1
         else:
             self.refused.append(f"{answer.status_code} {answer.text[:500]}")
+        return answer
 
     def _paths(self, batch: int) -> list[str]:
         return [f"C:\\{self.name}\\{batch}-{n}.txt" for n in range(RECORDS_PER_BATCH)]
