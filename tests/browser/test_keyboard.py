@@ -112,7 +112,7 @@ def test_of_two_changes_of_a_preference_the_later_one_stays(
         held[0].continue_()
         visit.settle()
     with server.client(Cookie=f"{session['name']}={session['value']}") as client:
-        assert client.get("/api/v1/me/preferences").json()["zone"] == "utc"
+        assert client.get("/api/v1/me/preferences").json()["zone"] == "host"
 
 
 def test_a_preference_is_kept_where_the_page_is_left_at_once(
