@@ -325,9 +325,9 @@ def test_files_are_tried_and_added_together_each_with_its_own_places(
     analyst: httpx.Client,
 ) -> None:
     files = [
-        {"name": "office/first.yml", "text": rule(71, "a") + "---\n" + rule(72, "b")},
+        {"name": "office/first.yml", "text": rule(61, "a") + "---\n" + rule(62, "b")},
         {"name": "<b>\u202egnp.yml", "text": "title: broken\nlevel: high\n"},
-        {"name": "again.yml", "text": rule(71, "a")},
+        {"name": "again.yml", "text": rule(61, "a")},
         {"name": "empty.yml", "text": ""},
     ]
     tried = analyst.post(SIGMA, params={"dry_run": "true"}, json={"files": files})
@@ -338,7 +338,7 @@ def test_files_are_tried_and_added_together_each_with_its_own_places(
     counts = tried.json()["counts"]
     assert (counts["added"], counts["refused"], counts["duplicate"]) == (2, 1, 1)
     assert (
-        analyst.get(SIGMA, params={"q": rule(71, "a").splitlines()[1][4:]}).json()["results"] == []
+        analyst.get(SIGMA, params={"q": rule(61, "a").splitlines()[1][4:]}).json()["results"] == []
     )
     added = analyst.post(SIGMA, json={"files": files}).json()["results"]
     assert [one["change"] for one in added] == ["added", "added", "added", "duplicate"]
