@@ -33,7 +33,7 @@ NOT_COMPARED: Final = {
 _OF_THE_MOMENT: Final = re.compile(
     r'nonce="[^"]*"|content="\d{13}"|printed [^<]*|\d[\d\u2009]* ms'
     r"|request <code>[0-9a-f]{16}</code>|(used |Looked until</dt><dd>)<time[^>]*>[^<]*</time>"
-    r'|data-as-of="[^"]*"|<span class="meta">\d+ (s|min)</span></td>'
+    r'|data-as-of="[^"]*"|<span class="meta age"[^>]*>\d+ (s|min)</span></td>'
     r"|<meter[^>]*></meter>\s*<[^>]*>\d+|risk \d+ of 100"
 )
 """What another answer has differently: nonces, when it was made, how long it took, and the risk of

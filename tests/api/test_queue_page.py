@@ -50,7 +50,7 @@ def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None
     shown = len(re.findall('class="group (outer)?"', page.text))
     assert (groups > shown) is ("here the gravest" in page.text)
     rows = re.findall(
-        r'<td class="time">.*? <span class="meta">(\d+) (s|min)</span></td>', page.text
+        r'<td class="time">.*? <span class="meta age"[^>]*>(\d+) (s|min)</span></td>', page.text
     )
     assert len(rows) == page.text.count('<td class="host"')
     assert page.text.count('aria-label="ordered, waits for check-in"') == len(rows)
