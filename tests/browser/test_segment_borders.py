@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.api.analysis.conftest import Analysed, launch_analysed
 from tests.browser.conftest import Visiting, until
@@ -38,4 +39,5 @@ def test_the_first_event_of_each_further_segment_is_a_border(
         page.reload()
         page.wait_for_selector("[data-loaded]")
         page.click("#timeline-twin summary")
-        assert page.locator("#timeline-table td:has-text('segment begins')").count() == 2
+        # The table is written at the event `toggle`, which comes after the click has returned.
+        expect(page.locator("#timeline-table td:has-text('segment begins')")).to_have_count(2)
