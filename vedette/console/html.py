@@ -34,6 +34,7 @@ _MARK: Final = Markup("<mark>{}</mark>")
 _ATTRIBUTE: Final = Markup(' {}="{}"')
 WHO: Final = {
     Right.ACT: "Analysts of a sensor group may do this",
+    Right.ADMINISTER_GROUP: "Administrators of a sensor group may do this",
     Right.ADMINISTER: "Global administrators may do this",
 }
 _DISABLED: Final = Markup('aria-disabled="true" title="{}"')

@@ -79,4 +79,4 @@ if (form) {
   form.after = () => alertsOf("ID");
   attempt(run);
 }
-rule?.addEventListener("click", () => attempt(run));
+if (rule?.ariaDisabled !== "true") rule?.addEventListener("click", () => attempt(run));

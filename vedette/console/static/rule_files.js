@@ -1,11 +1,12 @@
 // Files and folders of rules, chosen or dropped on the page: the form tries them at once, and sends
 // them in place of its text.
 
-import { attempt } from "./api.js";
+import { attempt, failed } from "./api.js";
 import { many, number } from "./dom.js";
 
 const dialog = document.getElementById("import");
 const form = dialog.querySelector("form");
+const opener = document.querySelector("[data-dialog=import]");
 const zone = form.querySelector("[data-files]");
 const { text } = form.elements;
 
@@ -61,7 +62,11 @@ document.addEventListener("drop", (event) => {
   if (!items.length) return;
   event.preventDefault();
   const dropped = items.map((one) => one.webkitGetAsEntry() ?? one.getAsFile()); // before the event ends
-  if (!dialog.open) document.querySelector("[data-dialog=import]").click();
+  if (!dialog.open) opener.click();
+  if (!dialog.open) {
+    failed(new Error(opener.title));
+    return;
+  }
   attempt(async () => {
     const named = [];
     for (const one of dropped) named.push(...("isFile" in one ? await inside(one) : [[one.name, one]]));
