@@ -169,7 +169,9 @@ def test_a_burst_of_guesses_gets_no_more_than_the_limit(slow: Server) -> None:
     assert statuses.count(401) == 8
     assert statuses.count(429) == 16
     with browser(slow, "10.9.9.9") as client:
-        assert sign_in(client, name).json()["reason"] == "locked_out"
+        refused = sign_in(client, name)
+        assert refused.json()["reason"] == "locked_out"
+        assert refused.headers["Retry-After"] == "900"
     with browser(slow) as client:
         assert sign_in(client, name).status_code == 200
 

@@ -7,7 +7,7 @@ BODY_INFLATED_BYTES_MAX = 256 * 1024 * 1024
 """(setting) Bytes of a request body after decompression: a gzip bomb ends here, with 413."""
 
 RETRY_AFTER_S = 2
-"""What 429 and 503 answer in Retry-After."""
+"""What 429 and 503 answer in Retry-After; `locked_out` answers `SIGN_IN_WINDOW_S`."""
 
 REQUEST_LINE_BYTES_MAX = 256 * 1024
 """Bytes of the HTTP request line and headers: queries travel in the URL."""

@@ -82,6 +82,10 @@ ELASTIC_TAG: Final = "elasticsearch"
 OSQUERY_TAG: Final = "osquery"
 """Tag of the routes whose callers look for `node_invalid`."""
 
+_LONG_WAITS: Final[Mapping[str, int]] = {"locked_out": limits.SIGN_IN_WINDOW_S}
+"""Seconds after which it is worth to come back, of reasons whose answer is known until then. The
+longest that it may take: how much of it is over would tell what others tried."""
+
 ELASTIC_HEADERS: Final[Mapping[str, str]] = {"X-Elastic-Product": "Elasticsearch"}
 
 
@@ -101,6 +105,8 @@ def error_body(error: VedetteError) -> dict[str, Any]:
 def failure_answer(request: Request, status: int, body: dict[str, Any]) -> Response:
     """The answer for a failed request, in the form its route's callers read."""
     headers = dict(HEADERS.get(status, {}))
+    if "Retry-After" in headers and body["reason"] in _LONG_WAITS:
+        headers["Retry-After"] = str(_LONG_WAITS[body["reason"]])
     tags = getattr(request.scope.get("route"), "tags", ())
     if PAGE_TAG in tags and (pages := pages_of(request)) is not None:
         return pages.failure(request, status, body)
