@@ -1,10 +1,10 @@
 """Who may be notified of a host: the scope of a user who is not making a request."""
 
-from sqlalchemy import Connection, exists, or_, select
+from sqlalchemy import Connection, select
 
-from vedette.model.principal import Role
+from vedette.state.accounts import teams
 from vedette.state.db.database import Database
-from vedette.state.db.schema import SENSOR, TEAM_ACCESS, TEAM_MEMBER, USER
+from vedette.state.db.schema import SENSOR, USER
 
 
 def may_see(database: Database, user_id: int, sensor_id: int) -> bool:
@@ -30,17 +30,10 @@ def own_address(database: Database, user_id: int) -> str:
 
 
 def _may_see(connection: Connection, user_id: int, sensor_id: int) -> bool:
-    of_a_team = exists(
-        select(TEAM_MEMBER.c.user_id)
-        .join(TEAM_ACCESS, TEAM_ACCESS.c.team_id == TEAM_MEMBER.c.team_id)
-        .join(SENSOR, SENSOR.c.group_id == TEAM_ACCESS.c.group_id)
-        .where(
-            TEAM_MEMBER.c.user_id == user_id,
-            TEAM_ACCESS.c.role >= Role.VIEWER,
-            SENSOR.c.id == sensor_id,
-        )
-    )
-    query = select(USER.c.id).where(
-        USER.c.id == user_id, USER.c.enabled.is_(True), or_(USER.c.global_admin, of_a_team)
-    )
-    return connection.scalar(query) is not None
+    """Asks what a request of the user would ask, so that both have one answer."""
+    query = select(USER.c.global_admin).where(USER.c.id == user_id, USER.c.enabled.is_(True))
+    is_global_admin = connection.scalar(query)
+    if is_global_admin is None or is_global_admin:
+        return bool(is_global_admin)
+    group_id = connection.scalar(select(SENSOR.c.group_id).where(SENSOR.c.id == sensor_id))
+    return any(group == group_id for group, _ in teams.roles_of(connection, user_id))
