@@ -178,7 +178,7 @@ def _without_tls(client: socket.socket, head: bytes) -> Opening:
 
 def _wait_for(client: socket.socket, size: int) -> Opening:
     """Has the socket wake when so many bytes are there, or the client has closed. Where it woke
-    for fewer of them than it was told to wait for, there will not be more."""
+    for fewer of them than it waited for, there will not be more."""
     if client.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) == size:
         return Opening.UNUSABLE
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)

@@ -96,12 +96,12 @@ def create(
         copied[0] += done.is_new
         copied[1] += done.size if done.is_new else 0
 
-    told = {"place": target, "encrypted": key is not None}
-    with _source(settings.data, Entry("run", "backup", target, after=told)) as source:
+    details = {"place": target, "encrypted": key is not None}
+    with _source(settings.data, Entry("run", "backup", target, after=details)) as source:
         made_us = SystemClock().now_us()
         made = repository.create(source, made_us, vedette.__version__, note, _NOT_COPIED)
-        told = told | {"files": made.files, "bytes": made.size}
-        _note(settings.data, Entry("create", "backup", made.id[:12], after=told))
+        details = details | {"files": made.files, "bytes": made.size}
+        _note(settings.data, Entry("create", "backup", made.id[:12], after=details))
     typer.echo(
         f"backup {made.id[:12]}: {made.files} files, {made.size / 1e6:,.1f} MB; "
         f"new {copied[0]} files, {copied[1] / 1e6:,.1f} MB"
@@ -200,8 +200,8 @@ def restore(
         files[0] += 1
 
     made = repository.restore(name, draft, note)
-    told = {"place": target, "made": time_text(made.made_us), "directory": str(place.resolve())}
-    _note(draft, Entry("run", "restore", name[:12], after=told))
+    details = {"place": target, "made": time_text(made.made_us), "directory": str(place.resolve())}
+    _note(draft, Entry("run", "restore", name[:12], after=details))
     os.sync()  # a power cut after the answer loses no file of it
     draft.replace(place)
     os.sync()

@@ -31,8 +31,8 @@ def unmoved_telemetry(data: Path, telemetry: Engine) -> str | None:
 
 
 def half_moved_telemetry(data: Path, telemetry: Engine) -> str | None:
-    """What also a server says that is told to take the store as it is: rows of it that are written
-    beside what is still to be moved would end the move for good."""
+    """A refusal that --accept-store does not overrule: rows that a server wrote next to what is
+    still to be moved would end the move for good."""
     if telemetry.capabilities.cluster and (data / PLAN_FILE).exists():
         return (
             "telemetry is being moved to the cluster: run `vedette cluster migrate` again, or "

@@ -73,7 +73,7 @@ RISK_HALF_LIFE_DAYS = 7
 """After so many days an open alert counts half for the risk of its host."""
 
 RISK_DAYS_SHOWN = 30
-"""Days of which the risk of a host is told, today among them."""
+"""Days of which the risk of a host is answered, today among them."""
 
 SUPPRESSION_SAMPLES = 10
 """Alerts that the preview of a suppression shows."""

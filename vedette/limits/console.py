@@ -60,7 +60,7 @@ HISTOGRAM_BUCKETS_MAX: Final = 400
 """Most intervals that a histogram has."""
 
 HISTOGRAM_STACKS: Final = 5
-"""Values of a facet that a histogram counts apart: more colours are not told from each other."""
+"""Values of a facet that a histogram counts apart: more colours look alike."""
 
 ALERTS_PAGE: Final = 100
 """Alerts that one page of the queue has; groups say how many more there are. A page has at most

@@ -46,7 +46,7 @@ that is prepared; for a server, those that travel too."""
 
 IMPORT_TURN_S = 10.0
 """How long a part of a sequence waits for the one before it: longer than a request takes to
-arrive, shorter than a sender's patience."""
+arrive, shorter than a sender's timeout."""
 
 IMPORT_SEQUENCES_MAX = 256
 """Sequences of imports whose order the server remembers."""

@@ -32,7 +32,7 @@ class SimulatedSensor:
         self.credential = f"{answer['sensor_id']}:{answer['key']}"
 
     def check_in(self, connection: HTTPConnection) -> None:
-        """Says what it did since the last time, and does what it is told."""
+        """Says what it did since the last time, and carries out its orders."""
         said = {
             **{"clock_us": time.time_ns() // 1_000, "sensor_version": VERSION},
             "utc_offset_min": self.utc_offset_min,

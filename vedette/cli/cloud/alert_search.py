@@ -104,7 +104,8 @@ class AlertSearch:
         self._export = {"view": "alerts", "params": params, "format": form}
 
     def _note_export(self) -> None:
-        """An app of the cloud side may search, and cannot say that: it is told then."""
+        """An app of the cloud side may search, and cannot note an export: a warning
+        says so."""
         export, self._export = self._export, None
         if export is None:
             return

@@ -157,7 +157,7 @@ def _gaps(
 
 
 def _heard_us(here: Services, scope: Scope, row: Row) -> int:
-    """When the host was last heard: what happened on it until then is here."""
+    """The last contact of the host: what happened on it until then is here."""
     try:
         return sensor_list.get(here.database, scope, row["sensor_id"]).last_seen_us
     except NotFoundError:

@@ -105,7 +105,7 @@ def _hits(
 
 
 def _kinds(done: EnabledActions) -> list[str]:
-    """What a watchlist does with a hit; mail is everybody's own, and is not told to others."""
+    """What a watchlist does with a hit; mail is everybody's own, and others do not see whose."""
     kinds = {one.type for one in done.messages} - {ActionType.EMAIL}
     return [*(["alert"] if done.is_alerting else []), *sorted(ACTION_NAMES[one] for one in kinds)]
 

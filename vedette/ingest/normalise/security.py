@@ -294,7 +294,7 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 # --- 5156: connections --------------------------------------------------------------------
 
 _OUTBOUND = frozenset({"%%14593", "Outbound", "Ausgehend"})
-_TOLD = (
+_MEMBERS = (
     *("ProcessID", "Application", "Direction", "SourceAddress", "SourcePort"),
     *("DestAddress", "DestPort", "Protocol"),
 )
@@ -316,15 +316,15 @@ def _values_of(message: Any) -> list[str]:
     if not isinstance(message, str):
         return []
     lines = message[:EVENT_MESSAGE_CHARS_MAX].split("\n")
-    told = (line for line in lines if line[:1] in {"\t", " "} and ":" in line)
-    return [line.partition(":")[2].strip() for line in islice(told, len(_TOLD))]
+    details = (line for line in lines if line[:1] in {"\t", " "} and ":" in line)
+    return [line.partition(":")[2].strip() for line in islice(details, len(_MEMBERS))]
 
 
 def _connection(data: Data) -> Data:
     """The members of a 5156: of its message where it has nothing else."""
     if data.get("SourceAddress") or "Message" not in data:
         return data
-    return data | dict(zip(_TOLD, _values_of(data["Message"]), strict=False))
+    return data | dict(zip(_MEMBERS, _values_of(data["Message"]), strict=False))
 
 
 def _learn_connection(record: Record, ctx: HostContext, _time_us: int) -> None:

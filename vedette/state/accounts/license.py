@@ -166,7 +166,7 @@ def request_block(found: Status, version: str) -> str:
 
 
 def active_yesterday(database: Database, now_us: int) -> int:
-    """Sensors that were heard of yesterday, midnight to midnight, UTC; of each the last contact and
+    """Sensors with a contact yesterday, midnight to midnight, UTC; of each the last contact and
     the last one on a day before that are kept (`state/sensors/silent_sensors.py`)."""
     today_us = now_us - now_us % _DAY_US
     yesterday_us = today_us - _DAY_US

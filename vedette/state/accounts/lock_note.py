@@ -75,15 +75,15 @@ def note_lock(connection: Connection, lock: AttemptLock, now_us: int) -> None:
     written = connection.scalar(counted)
     if written is None:
         return
-    told: dict[str, object] = {
+    details: dict[str, object] = {
         "of": lock.of,
         "address": lock.network,
         "attempts": lock.attempts_max,
         "minutes": SIGN_IN_WINDOW_S // 60,
     }
     if written == LOCK_OUTS_NOTED_MAX:
-        told["further"] = "are not noted for as long"
-    note(connection, Entry("create", "lock-out", _shown(connection, lock), after=told))
+        details["further"] = "are not noted for as long"
+    note(connection, Entry("create", "lock-out", _shown(connection, lock), after=details))
 
 
 def _of_new(lock: AttemptLock) -> tuple[ColumnElement[bool], ...]:

@@ -123,7 +123,7 @@ class UpdateJob:
     failed: Mapping[str, Sequence[int]]
     expires_us: int = 0
     moved: int = 0
-    """Devices that were told of the kit and are through since."""
+    """Devices that the kit was offered to and that finished since."""
 
     def pace(self, now_us: int) -> "Pace":
         """How fast it is, as a mean since it began."""

@@ -1,4 +1,4 @@
-"""When sensors were heard of, and those that report nothing any more.
+"""When sensors had their last contact, and which are silent.
 
 A sensor has its last contact, and the last one on an earlier day (UTC): so it is known of each
 whether it was there yesterday.

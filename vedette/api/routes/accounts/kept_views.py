@@ -128,10 +128,10 @@ def note_export(here: Here, body: Body) -> Response:
     form = members.text("format")
     if form not in ("jsonl", "csv", "parquet"):
         raise BadRequestError("format: must be jsonl, csv or parquet")
-    told: dict[str, Any] = {"params": params, "format": form}
+    details: dict[str, Any] = {"params": params, "format": form}
     if "rows" in body:
-        told["rows"] = bounded_number("rows", body["rows"], most=ID_MAX)
-    audit_trail.record(here.database, Entry("read", "export", view, after=told))
+        details["rows"] = bounded_number("rows", body["rows"], most=ID_MAX)
+    audit_trail.record(here.database, Entry("read", "export", view, after=details))
     return json_answer({"result": "success"})
 
 

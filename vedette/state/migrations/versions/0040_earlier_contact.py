@@ -1,6 +1,6 @@
-"""When a sensor was last heard of on a day before that of its last contact.
+"""When a sensor had its last contact on a day before that of its last contact.
 
-Of the sensors that there are it is not known: those that were heard of today count as they did, as
+Of the sensors that there are it is not known: those with a contact today count as they did, as
 if they had been there the day before.
 """
 
