@@ -7,7 +7,6 @@ they are a floor of what people see.
 """
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -19,16 +18,13 @@ from playwright.sync_api import Page, sync_playwright
 
 from bench import fleet
 from bench.figure import Figure, Outcome, Part
+from tests.support.browser import CHROMIUM, PLAYWRIGHT_FLAGS
 from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.server_process import ServerProcess
 from vedette.console.static_files import static_files
 from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import iter_batches
 from vedette.simulate.fleet import build_fleet
-
-_FLAGS = ("--no-sandbox", "--ignore-certificate-errors")
-"""Of a browser that takes the server's own certificate for good: it keeps nothing in its cache of a
-server whose certificate it only overlooks."""
 
 EVENTS = int(os.environ.get("VEDETTE_BENCH_CONSOLE_EVENTS", "100000"))
 _HOSTS = 60
@@ -151,9 +147,8 @@ _PAINT = """() => {
 
 
 def run(room: Path) -> Outcome:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        raise RuntimeError("there is no chromium: apt-get install chromium")
+    if CHROMIUM is None:
+        raise RuntimeError("no browser: install Debian's chromium or chromium-headless-shell")
     data = room / "server"
     subprocess.run([sys.executable, "-m", "bench.alerts", str(data / "telemetry")], check=True)
     fleet.fill(data)
@@ -162,7 +157,7 @@ def run(room: Path) -> Outcome:
         access = server.wait_until_ready(300)
         _fill(access)
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=PLAYWRIGHT_FLAGS)
             context = browser.new_context(
                 viewport={"width": 1440, "height": 900},
                 extra_http_headers={"X-Auth-Token": access.token},

@@ -12,12 +12,11 @@ from typing import Any
 import httpx
 from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
+from tests.support.browser import CHROMIUM, PLAYWRIGHT_FLAGS
 from vedette.bootstrap.local_access import LocalAccess, read_access
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 PICTURE_BYTES_MAX = 200_000
-_FLAGS = ("--no-sandbox", "--ignore-certificate-errors")
-"""Of a browser that takes the server's own certificate for good."""
 _ATTACK = "process_name:powershell.exe parent_name:winword.exe"
 
 
@@ -113,8 +112,10 @@ def main() -> None:
     looks = {"": _DOCS_LOOK} if given.docs else LOOKS
     folder.mkdir(parents=True, exist_ok=True)
     known = _known(access)
+    if CHROMIUM is None:
+        sys.exit("no browser: install Debian's chromium or chromium-headless-shell")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=PLAYWRIGHT_FLAGS)
         for look, options in looks.items():
             for name in names:
                 path = folder / f"{name}{look and '-' + look}.png"
