@@ -99,7 +99,7 @@ async def stored(process_id: str, request: Request, here: Here, scope: Within) -
             "unmounted": _unmounted(partitions, segments),
             "gaps": _gaps(engine, row["sensor_id"], segments, names),
             "alerts": _alerts(engine, scope, here, row["sensor_id"]),
-            "behind_s": max(0, now_us - _heard_us(here, scope, row)) // 1_000_000,
+            "behind_s": max(0, now_us - _contact_us(here, scope, row)) // 1_000_000,
         }
 
     found = await run_lookup(request, here, work)
@@ -156,7 +156,7 @@ def _gaps(
     return [(one.from_ms, one.until_ms) for one in parts if has_gaps(one)]
 
 
-def _heard_us(here: Services, scope: Scope, row: Row) -> int:
+def _contact_us(here: Services, scope: Scope, row: Row) -> int:
     """The last contact of the host: what happened on it until then is here."""
     try:
         return sensor_list.get(here.database, scope, row["sensor_id"]).last_seen_us
