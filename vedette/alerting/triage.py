@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import msgspec
 
 from vedette.alerting import undo
+from vedette.alerting.undo import UndoRecord
 from vedette.errors import ConflictError, NotFoundError
 from vedette.limits import ALERT_AUDIT_QUERY_CHARS_MAX, NEWEST_ALERT_US
 from vedette.model.findings.alert import AlertRow, HistoryEntry
@@ -15,7 +16,7 @@ from vedette.query import Condition
 from vedette.query.compile.alerts_sql import all_conditions
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
-from vedette.state.db.database import Database
+from vedette.state.db.database import Database, Transaction
 from vedette.state.policy import alert_audit, ignored_reports
 from vedette.state.policy.ignored_reports import Ignorer, ReportKey
 from vedette.store.engine.client import Engine
@@ -43,11 +44,13 @@ class Analyst:
     user_id: int
     username: str
     time_us: int
+    may_ignore: bool = False
+    """Whether they may have reports ignored, for the hosts of every group."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkChanged:
-    """What a bulk change did."""
+    """What a bulk change did, or taking it back."""
 
     changed: int
     """Alerts that were not so already."""
@@ -55,6 +58,8 @@ class BulkChanged:
     """By which it can be undone, "" where it cannot."""
     reports: Sequence[ReportKey]
     """Those that are ignored or not ignored any more: searches of reports should say so too."""
+    ignored: bool = False
+    """What these are now."""
 
 
 def change_alert(
@@ -119,23 +124,35 @@ def change_alerts_at_once(
         changed = change_alerts(engine, where, scope, change)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, changed)
-            action_id = undo.save(transaction, change, earlier, changed, (by.user_id, by.username))
-            if wanted.report_ignored is not None:
-                ignorer = Ignorer(by.user_id, by.username, by.time_us)
-                ignored_reports.set_ignored(
-                    transaction, reports, ignored=wanted.report_ignored, by=ignorer
-                )
-    return BulkChanged(changed, action_id, reports)
+            others = _set_ignored(transaction, reports, wanted.report_ignored, by)
+            action_id = undo.save(
+                transaction, change, earlier if changed else [], others, (by.user_id, by.username)
+            )
+    return BulkChanged(changed, action_id, reports, wanted.report_ignored is True)
+
+
+def _set_ignored(
+    transaction: Transaction, reports: Sequence[ReportKey], ignored: bool | None, by: Analyst
+) -> list[ReportKey]:
+    """Ignores reports or hears them again; those that were not so already."""
+    if ignored is None:
+        return []
+    known = ignored_reports.ignored_among(transaction, reports)
+    ignorer = Ignorer(by.user_id, by.username, by.time_us)
+    ignored_reports.set_ignored(transaction, reports, ignored=ignored, by=ignorer)
+    return [report for report in reports if (report in known) != ignored]
 
 
 def undo_change(
     engine: Engine, database: Database, scope: Scope, action_id: str, by: Analyst
-) -> int:
-    """Takes back a bulk change of the caller's; returns how many alerts are again what they were.
-    Those that were changed since stay. Raises NotFoundError, also after the time for it."""
+) -> BulkChanged:
+    """Takes back a bulk change of the caller's; `changed` is how many alerts are again what they
+    were. Those that were changed since stay, and so do reports that somebody ignored or heard
+    again since. Raises NotFoundError, also after the time for it."""
     with database.exclusive(ALERT_WRITERS):
         with database.reading() as connection:
             known = undo.load(connection, action_id, by.user_id, by.time_us)
+            reports = _to_undo(connection, known, by)
         with database.writing() as transaction:
             audit_id = alert_audit.begin(
                 transaction,
@@ -148,14 +165,28 @@ def undo_change(
             )
         restored = 0
         for state in known.states:
-            wanted = Wanted(state.status, state.assigned_to, state.notes)
+            marked = None if known.ignored is None else state.report_ignored
+            wanted = Wanted(state.status, state.assigned_to, state.notes, marked)
             change = replace(_change(wanted, by), resolved_us=state.resolved_us)
             where = all_conditions((ids_condition(state.ids), undo.still_as_changed(known)))
             restored += change_alerts(engine, where, scope, change)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, restored)
+            if reports:
+                _set_ignored(transaction, reports, not known.ignored, by)
             undo.forget(transaction, known.change_id)
-    return restored
+    return BulkChanged(restored, "", reports, not known.ignored)
+
+
+def _to_undo(connection: Transaction, known: UndoRecord, by: Analyst) -> list[ReportKey]:
+    """The reports that are still as the change left them; none for who may not ignore any more."""
+    if not by.may_ignore:
+        return []
+    if not known.ignored:
+        heard = set(known.reports) - ignored_reports.ignored_among(connection, known.reports)
+        return sorted(heard)
+    ignorer = Ignorer(by.user_id, by.username, known.made_us)
+    return sorted(ignored_reports.ignored_by(connection, known.reports, ignorer))
 
 
 def _check_expected(engine: Engine, where: Condition, scope: Scope, expected: int) -> None:

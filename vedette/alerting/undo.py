@@ -1,4 +1,5 @@
-"""Taking back bulk changes of alerts: what the alerts were is kept for some minutes.
+"""Taking back bulk changes of alerts: what the alerts were is kept for some minutes, and which
+reports were ignored, or heard again, by way of them.
 
 What is kept lies in the state database, because older versions of an alert are merged away. An
 alert that was changed again since is left alone.
@@ -16,6 +17,7 @@ from vedette.query import Condition
 from vedette.query.compile.alerts_sql import all_conditions
 from vedette.state.db.database import Transaction
 from vedette.state.policy import alert_undo
+from vedette.state.policy.ignored_reports import ReportKey
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alert_selection import EarlierState, earlier_states
 from vedette.store.read.detection.alerts import count_alerts
@@ -25,6 +27,8 @@ from vedette.store.write.alert_changes import AlertChange, differing
 class _Body(msgspec.Struct):
     entry: str
     states: list[EarlierState]
+    ignored: bool | None = None
+    reports: list[ReportKey] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +39,18 @@ class UndoRecord:
     entry: str
     """What it wrote at the end of each alert's history."""
     states: Sequence[EarlierState]
+    made_us: int
+    ignored: bool | None
+    """What reports became, None where the change was not about them."""
+    reports: Sequence[ReportKey]
+    """Those that were not so before."""
 
 
 def before(
     engine: Engine, where: Condition, scope: Scope, change: AlertChange
 ) -> list[EarlierState] | None:
     """The states that a change is about to replace; None where it cannot be taken back: too many
-    alerts, or reports that are ignored with them."""
-    if change.report_ignored is not None:
-        return None
+    alerts."""
     differ = all_conditions((where, differing(change)))
     if count_alerts(engine, differ, scope) > ALERT_UNDO_ALERTS_MAX:
         return None
@@ -54,19 +61,21 @@ def save(
     connection: Transaction,
     change: AlertChange,
     states: Sequence[EarlierState] | None,
-    changed: int,
+    reports: Sequence[ReportKey],
     user: tuple[int, str],
 ) -> str:
-    """Keeps the states; the id to undo the change by, "" where nothing changed or can be undone."""
-    if not states or not changed:
+    """Keeps the states, and the reports that changed with them; the id to undo the change by, ""
+    where nothing changed or can be undone."""
+    if states is None or not (states or reports) or len(reports) > ALERT_UNDO_ALERTS_MAX:
         return ""
+    body = _Body(change.entry, list(states), change.report_ignored, list(reports))
     kept = alert_undo.Kept(
         change.change_id,
         user_id=user[0],
         username=user[1],
         made_us=change.time_us,
         expires_us=change.time_us + ALERT_UNDO_US,
-        body=msgspec.json.encode(_Body(change.entry, list(states))).decode(),
+        body=msgspec.json.encode(body).decode(),
     )
     alert_undo.keep(connection, kept)
     return str(change.change_id)
@@ -80,7 +89,9 @@ def load(connection: Transaction, action_id: str, user_id: int, now_us: int) -> 
     if kept is None or kept.user_id != user_id or kept.expires_us < now_us:
         raise NotFoundError(f"there is no change {action_id[:40]!r} that can be undone any more")
     body = msgspec.json.decode(kept.body, type=_Body)
-    return UndoRecord(kept.change_id, body.entry, body.states)
+    return UndoRecord(
+        kept.change_id, body.entry, body.states, kept.made_us, body.ignored, body.reports
+    )
 
 
 def forget(connection: Transaction, change_id: int) -> None:

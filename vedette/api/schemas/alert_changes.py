@@ -60,11 +60,13 @@ class BulkChange:
 
 
 def one_change(body: Mapping[str, Any], alert_id: str) -> Wanted:
-    """The change of one alert. Raises BadRequestError."""
+    """The change of one alert. Reports are ignored by bulk changes alone. Raises
+    BadRequestError."""
     named = body.get("unique_id", alert_id)
     if not isinstance(named, str) or named.lower() != alert_id.lower():
         raise BadRequestError(f"unique_id: must be {alert_id[:64]}, as in the path")
-    return _wanted(body, "status")
+    given = {name: value for name, value in body.items() if name != "set_ignored"}
+    return _wanted(given, "status")
 
 
 def bulk_change(body: Mapping[str, Any]) -> BulkChange:

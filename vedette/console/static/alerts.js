@@ -58,13 +58,19 @@ function chosen(whole) {
   return { body: { alert_ids: wanted }, rows: alertRows().filter((row) => wanted.includes(row.dataset.row)) };
 }
 
+// What a tick would do; who may not tick it reads who may.
+const explain = (name, text) => form.elements[name].disabled || (form.elements[name].parentElement.querySelector(".meta").textContent = text);
+
 async function ask({ triage: status, assign, word = WORDS[status], ask: field, suppress }) {
   const about = chosen(suppress);
   pending = { ...about, status };
   form.reset();
   form.elements.assigned_to.value = assign ?? "";
+  const closes = ["Resolved", "False Positive"].includes(status);
+  const offer = (name, is) => (form.elements[name].parentElement.hidden = !(closes && is));
   form.elements.suppress.checked = Boolean(suppress && about.suppress);
-  dialog.querySelector("[data-suppress-line]").hidden = !about.suppress || !["Resolved", "False Positive"].includes(status);
+  offer("suppress", about.suppress);
+  offer("set_ignored", false);
   const title = document.getElementById("triage-title");
   const counted = dialog.querySelector("[data-counted]");
   const button = dialog.querySelector("[data-submit]");
@@ -85,7 +91,10 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
       found.not_permitted && _`${number(found.not_permitted)} more you may not change`,
     ].filter(Boolean).join(" · ");
     button.disabled = !found.alerts;
-    if (pending.suppress) dialog.querySelector("[data-suppressed]").textContent = _`(${alerts} would not have been made)`;
+    offer("set_ignored", found.reports);
+    pending.refused = found.not_permitted;
+    explain("suppress", _`(${alerts} would not have been made)`);
+    explain("set_ignored", `(${many(found.reports, _("report"), _("reports"))})`);
     return found;
   });
 }
@@ -94,6 +103,7 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
 function calls({ body, snapshot, expected, status, suppress }) {
   const fields = new FormData(form);
   const given = { requested_status: status, comment: fields.get("comment"), assigned_to: fields.get("assigned_to") };
+  if (fields.get("set_ignored")) given.set_ignored = true;
   const sent = [["POST", "/api/v1/alerts", { ...body, snapshot, expected, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)) }]];
   if (fields.get("suppress") && suppress) sent.push(["POST", "/api/v1/alert/suppression", { query: suppress.join(" OR "), name: "From the queue of alerts", reason: given.comment ?? "" }]);
   return sent;
@@ -108,7 +118,14 @@ async function submit() {
   visited();
   dialog.close();
   const kept = suppression && (await attempt(() => call(...suppression)));
-  const changed = [`${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`, found.action_id, kept?.id];
+  const same = about.expected - found.changed;
+  const result = [
+    `${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`,
+    found.reports && _`${many(found.reports, _("report"), _("reports"))} ignored`,
+    same && _`${number(same)} already so`,
+    about.refused && _`${number(about.refused)} more you may not change`,
+  ];
+  const changed = [result.filter(Boolean).join(" · "), found.action_id, kept?.id];
   if (leave(about.rows, about.status)) return sayChanged(...changed);
   sessionStorage.setItem("changed", JSON.stringify(changed)); // to be taken back on the page that comes
   location.reload();
@@ -130,7 +147,7 @@ function sayChanged(text, action, suppression) {
   done(text, action ? async () => {
     if (suppression) await call("DELETE", `/api/v1/alert/suppression/${suppression}`);
     const undone = await call("POST", `/api/v1/undo/${action}`);
-    sessionStorage.setItem("done", many(undone.restored, _("alert is what it was"), _("alerts are what they were")));
+    sessionStorage.setItem("done", [many(undone.restored, _("alert is what it was"), _("alerts are what they were")), undone.reports && many(undone.reports, _("report counts again"), _("reports count again"))].filter(Boolean).join(" · "));
     location.reload();
   } : null);
 }

@@ -57,6 +57,23 @@ def ignored_among(connection: Connection, reports: Collection[ReportKey]) -> set
     return found
 
 
+def ignored_by(
+    connection: Connection, reports: Collection[ReportKey], by: Ignorer
+) -> set[ReportKey]:
+    """Those of the reports that this user has ignored at that very time, and nobody heard since."""
+    found: set[ReportKey] = set()
+    for some in _slices(reports):
+        rows = connection.execute(
+            select(REPORT_IGNORED.c.feed_id, REPORT_IGNORED.c.report_id).where(
+                _one_of(some),
+                REPORT_IGNORED.c.user_id == by.user_id,
+                REPORT_IGNORED.c.time_us == by.time_us,
+            )
+        )
+        found.update((row.feed_id, row.report_id) for row in rows)
+    return found
+
+
 def count_hits(connection: Connection, hits: Mapping[ReportKey, int]) -> None:
     """Adds detections that made no alert, by report."""
     for (feed_id, report_id), count in sorted(hits.items()):

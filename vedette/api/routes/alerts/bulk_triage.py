@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from vedette.alerting.triage import (
     Analyst,
+    BulkChanged,
     change_alerts_at_once,
     except_ids_condition,
     ids_condition,
@@ -43,6 +44,9 @@ _UNCOUNTED: Final = (
     "may change many alerts at once only with `expected`, the number that a `dry_run` counted; "
     "without it that is for global administrators"
 )
+_IGNORES: Final = (
+    "may not ignore reports, which holds for every sensor group: that is for global administrators"
+)
 
 
 @router.post("/api/v1/alerts", summary="Change many alerts at once")
@@ -51,8 +55,11 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
     and those made after `snapshot`; and `requested_status`, `assigned_to`, `notes` (also
     `comment`), `set_ignored`. All of them change or none; `changed` counts those that were not so
     already. With `expected`, another number of alerts is refused with 409. With `dry_run` nothing
-    changes: the answer counts them and has the `snapshot` to send back. `action_id` undoes it."""
+    changes: the answer counts them and has the `snapshot` to send back. `action_id` undoes it.
+    `set_ignored` is for global administrators, since it holds for the hosts of every group."""
     wanted = bulk_change(body)
+    if wanted.wanted.report_ignored is not None:
+        _check_may_ignore(caller)
     if not wanted.is_exact and not caller.is_global_admin:
         raise ForbiddenError(f"{caller.name} {_UNCOUNTED}")
     acting = here.scopes.acting(caller)
@@ -69,24 +76,35 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
         _analyst(here, caller),
         wanted.expected,
     )
-    if done.reports:
-        show_ignored(
-            *(here.engine, here.database, here.clock, done.reports),
-            ignored=wanted.wanted.report_ignored is True,
-        )
+    _show(here, done)
     answer = {"result": "success", "changed": done.changed}
     if wanted.is_exact:  # older clients compare the whole answer
         answer["action_id"] = done.action_id or None
+        answer["reports"] = len(done.reports)
     return json_answer(answer)
+
+
+def _check_may_ignore(caller: Principal) -> None:
+    if not caller.is_global_admin:
+        raise ForbiddenError(f"{caller.name} {_IGNORES}")
+
+
+def _show(here: Services, done: BulkChanged) -> None:
+    if done.reports:
+        show_ignored(here.engine, here.database, here.clock, done.reports, ignored=done.ignored)
 
 
 @router.post("/api/v1/undo/{action_id}", summary="Undo a bulk change of alerts")
 def undo(action_id: str, here: Here, caller: Caller) -> Response:
     """Within ten minutes, by who made it. Status, assignee and notes become what they were, but for
-    alerts that were changed again since. `restored` counts them."""
+    alerts that were changed again since. `restored` counts them, `reports` those that are not
+    ignored any more, or are again."""
     acting, by = here.scopes.acting(caller), _analyst(here, caller)
-    restored = undo_change(here.engine, here.database, acting, action_id, by)
-    return json_answer({"result": "success", "restored": restored})
+    done = undo_change(here.engine, here.database, acting, action_id, by)
+    _show(here, done)
+    return json_answer(
+        {"result": "success", "restored": done.changed, "reports": len(done.reports)}
+    )
 
 
 def _counted(
@@ -111,6 +129,7 @@ def _counted(
             "oldest": known_instant(found.oldest_us),
             "newest": known_instant(found.newest_us),
             "assigned_to_others": found.of_others,
+            "reports": found.reports,
             "not_permitted": seen - found.alerts,
             "snapshot": instant(snapshot_us),
         }
@@ -140,4 +159,5 @@ def _selection(
 
 
 def _analyst(here: Services, caller: Principal) -> Analyst:
-    return Analyst(id_of(here.database, caller.name), caller.name, here.clock.now_us())
+    user_id = id_of(here.database, caller.name)
+    return Analyst(user_id, caller.name, here.clock.now_us(), caller.is_global_admin)

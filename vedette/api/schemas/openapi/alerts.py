@@ -39,6 +39,9 @@ _ALERT: Final[dict[str, Schema]] = {
     "resolved_time": nullable(TIME),
     **alike(("matched", "ioc_attr"), mapping(TEXT)),
 }
+_COUNTS: Final = (
+    *("changed", "alerts", "hosts", "assigned_to_others", "reports", "not_permitted"),
+)
 _HISTORY: Final = listing(
     record({"timestamp": TIME, "user_id": INTEGER, "username": TEXT, "changes": OBJECT})
 )
@@ -103,18 +106,17 @@ ALERTS: Final[dict[str, Schema]] = {
     "ChangedAlerts": record(
         {
             "result": {"const": "success"},
-            **alike(("changed", "alerts", "hosts", "assigned_to_others", "not_permitted"), INTEGER),
+            **alike(_COUNTS, INTEGER),
             "action_id": nullable(TEXT),
             "dry_run": FLAG,
             **alike(("oldest", "newest"), nullable(TIME)),
             "snapshot": TIME,
         },
-        optional=(
-            *("changed", "alerts", "hosts", "assigned_to_others", "not_permitted", "action_id"),
-            *("dry_run", "oldest", "newest", "snapshot"),
-        ),
+        optional=(*(*_COUNTS, "action_id", "dry_run", "oldest", "newest", "snapshot"),),
     ),
-    "UndoneChange": record({"result": {"const": "success"}, "restored": INTEGER}),
+    "UndoneChange": record(
+        {"result": {"const": "success"}, **alike(("restored", "reports"), INTEGER)}
+    ),
     "AlertAudit": record(
         {
             **alike(("id", "user_id"), INTEGER),

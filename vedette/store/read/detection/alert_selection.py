@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
+from vedette.store.read.detection.alerts import BY_REPORT
 from vedette.store.sql.scope_filter import scoped
 
 
@@ -20,6 +21,8 @@ class Selected:
     newest_us: int
     of_others: int
     """Assigned to somebody else than the caller."""
+    reports: int
+    """Reports of feeds that made them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class EarlierState:
     notes: str
     resolved_us: int
     ids: Sequence[str]
+    report_ignored: bool = False
 
 
 def summary(engine: Engine, where: Condition, scope: Scope, username: str) -> Selected:
@@ -39,12 +43,14 @@ def summary(engine: Engine, where: Condition, scope: Scope, username: str) -> Se
     row = engine.query(
         "SELECT count(), uniqExactIf(sensor_id, sensor_id != 0), "
         "toUnixTimestamp64Micro(min(created_time)), toUnixTimestamp64Micro(max(created_time)), "
-        "countIf(assigned_to NOT IN ('', {selecting_user:String})) "
+        "countIf(assigned_to NOT IN ('', {selecting_user:String})), "
+        f"uniqExactIf((feed_id, report_id), {BY_REPORT}) "
         f"FROM alert FINAL {within.clause}",
         within.params | {"selecting_user": username},
         settings=SETTINGS,
     ).rows[0]
-    return Selected(row[0], row[1], row[2] if row[0] else 0, row[3] if row[0] else 0, row[4])
+    oldest_us, newest_us = (row[2], row[3]) if row[0] else (0, 0)
+    return Selected(row[0], row[1], oldest_us, newest_us, row[4], row[5])
 
 
 def earlier_states(engine: Engine, where: Condition, scope: Scope) -> list[EarlierState]:
@@ -52,8 +58,8 @@ def earlier_states(engine: Engine, where: Condition, scope: Scope) -> list[Earli
     within = scoped(where, scope)
     found = engine.query(
         "SELECT status, assigned_to, notes, toUnixTimestamp64Micro(resolved_time), "
-        f"groupArray(id) FROM alert FINAL {within.clause} "
-        "GROUP BY status, assigned_to, notes, resolved_time",
+        f"groupArray(id), CAST(report_ignored, 'Bool') FROM alert FINAL {within.clause} "
+        "GROUP BY status, assigned_to, notes, resolved_time, report_ignored",
         within.params,
         settings=SETTINGS,
     )

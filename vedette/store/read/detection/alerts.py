@@ -25,6 +25,9 @@ SORTABLE: Final = frozenset(column.name for column in ALERT_COLUMNS if column.ty
 LONG: Final = frozenset({"event", "rule_text", "history", "parent_cmdline", "false_positives"})
 """Columns that a page of results leaves out."""
 
+BY_REPORT: Final = "source_kind = 'feed' AND report_id != ''"
+"""That a report of a feed made an alert."""
+
 _TYPES: Final = {column.name: column.type for column in ALERT_COLUMNS}
 _MADE: Final = "SELECT DISTINCT created_time, id FROM alert WHERE id IN {ids:Array(String)}"
 
@@ -147,8 +150,7 @@ def reports_of(engine: Engine, where: Condition, scope: Scope) -> list[tuple[int
     report made."""
     within = scoped(where, scope)
     found = engine.query(
-        "SELECT DISTINCT feed_id, report_id FROM alert FINAL "
-        f"{within.clause} AND source_kind = 'feed' AND report_id != ''",
+        f"SELECT DISTINCT feed_id, report_id FROM alert FINAL {within.clause} AND {BY_REPORT}",
         within.params,
         settings=SETTINGS,
     )
