@@ -62,9 +62,9 @@ def check_partitions(telemetry: Engine, settings: Settings, now_us: int) -> Iter
     if not found:
         cold = sum(one.state == "cold" for one in partitions)
         size = sum(one.byte_count for one in partitions) / 1_000_000_000
-        yield Finding(
-            "partitions", "ok", f"{len(partitions)} partitions ({cold} cold), {size:.1f} GB"
-        )
+        noun = "partition" if len(partitions) == 1 else "partitions"
+        text = f"{len(partitions)} {noun} ({cold} cold), {size:.1f} GB"
+        yield Finding("partitions", "ok", text)
 
 
 def _hot(partitions: list[Partition], settings: Settings, now_ms: int) -> Iterator[Finding]:
