@@ -93,6 +93,7 @@ def named() -> Mapping[str, list[str]]:
             "all time",
             "{1} to {2}",
             *time_range.LAST_ONE.values(),
+            time_range.SINCE,
             *time_range.LAST.values(),
         ],
         "group_options.py": [

@@ -14,6 +14,7 @@ LAST: Final = {"m": "last {1} minutes", "h": "last {1} hours", "d": "last {1} da
 """Messages of a range by its unit."""
 LAST_ONE: Final = {"m": "last minute", "h": "last hour", "d": "last day"}
 """The same of one unit."""
+SINCE: Final = "since {1}"
 CHOICES: Final = ("-15m", "-1h", "-4h", "-24h", "-7d", "-30d", "all")
 
 
@@ -59,7 +60,8 @@ def label_of(text: str, words: Callable[..., str]) -> str:
         return words("all time")
     relative = _RELATIVE.fullmatch(text)
     if relative is None:
-        return words("{1} to {2}", *text.split(".."))
+        low, _, high = text.partition("..")
+        return words("{1} to {2}", low, high) if high else words(SINCE, low)
     count = int(relative[1])
     return words(LAST_ONE[relative[2]]) if count == 1 else words(LAST[relative[2]], count)
 

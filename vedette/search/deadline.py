@@ -6,11 +6,12 @@ and marked `incomplete_results`. All attempts together stay within the deadline.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from vedette.errors import UnavailableError
 from vedette.model.scope import EVERYTHING, Scope
+from vedette.search.search_request import ALL_WINDOWS, Windows
 from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach, newest_since
 
@@ -33,23 +34,27 @@ class Attempt(Generic[Answer]):
     answer: Answer | None
     """None when every attempt ran out of time."""
     since_ms: int
-    """The earliest window that was read (epoch ms); 0: all of them."""
+    """The earliest window that was read (epoch ms); 0: all that were asked for."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the answer covers the whole store."""
+        """Whether the answer covers all that was asked for."""
         return self.answer is not None and not self.since_ms
 
 
 def with_fallback(
-    engine: Engine, deadline_s: float, run: Callable[[Reach], Answer], scope: Scope = EVERYTHING
+    engine: Engine,
+    deadline_s: float,
+    run: Callable[[Reach], Answer],
+    scope: Scope = EVERYTHING,
+    windows: Windows = ALL_WINDOWS,
 ) -> Attempt[Answer]:
-    """The answer of `run` for segments of a scope. Errors of `run` other than a deadline are
-    raised."""
+    """The answer of `run` for segments of a scope within `windows`. Errors of `run` other than a
+    deadline are raised."""
     try:
-        for reach in _reaches(engine, deadline_s, scope):
+        for since_ms, reach in _reaches(engine, deadline_s, scope, windows):
             try:
-                return Attempt(run(reach), reach.since_ms)
+                return Attempt(run(reach), since_ms)
             except UnavailableError as error:
                 _only_deadline(error)
     except UnavailableError as error:
@@ -57,13 +62,15 @@ def with_fallback(
     return Attempt(None, 0)
 
 
-def _reaches(engine: Engine, deadline_s: float, scope: Scope) -> Iterator[Reach]:
-    """The attempts: each is computed only when the one before it ran out of time."""
-    yield Reach.within(deadline_s * _WHOLE_SHARE)
+def _reaches(
+    engine: Engine, deadline_s: float, scope: Scope, windows: Windows
+) -> Iterator[tuple[int, Reach]]:
+    """The attempts, with the earliest window of each that is not of the whole: each is computed
+    only when the one before it ran out of time."""
+    yield 0, windows.within(deadline_s * _WHOLE_SHARE)
     for part, share in _ATTEMPTS:
-        lookup = Reach.within(deadline_s * _LOOKUP_SHARE)
-        since_ms = newest_since(engine, part, lookup, scope)
-        yield Reach.within(deadline_s * share, since_ms)
+        since_ms = newest_since(engine, part, windows.within(deadline_s * _LOOKUP_SHARE), scope)
+        yield since_ms, replace(windows, since_ms=since_ms).within(deadline_s * share)
 
 
 def _only_deadline(error: UnavailableError) -> None:

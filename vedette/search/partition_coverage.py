@@ -58,11 +58,18 @@ class Coverage:
     damaged_parts: int
 
 
-def coverage(engine: Engine, tree: Checked, since_ms: int, *, is_answered: bool) -> Coverage:
+def coverage(
+    engine: Engine, tree: Checked, since_ms: int, *, is_answered: bool, before_ms: int = 0
+) -> Coverage:
     """`since_ms` bounds the windows that were read, 0 for none; nothing was where the search is not
-    `is_answered`. Raises UnavailableError."""
+    `is_answered`. Partitions that begin at `before_ms` or later were not asked for. Raises
+    UnavailableError."""
     since_us = _since_us(tree)
-    found = [one for one in periods(engine) if _may_hold(one[1] or math.inf, since_us)]
+    found = [
+        one
+        for one in periods(engine)
+        if _may_hold(one[1] or math.inf, since_us) and one[0] < (before_ms or math.inf)
+    ]
     damaged = [
         part
         for part in damaged_parts(engine)

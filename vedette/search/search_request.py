@@ -1,8 +1,11 @@
 """The parameters of a search as a value."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from vedette.limits import HISTOGRAM_BUCKETS, SEGMENT_FACET_VALUES_MAX
+from vedette.store.engine.cancel import CancelToken
+from vedette.store.plan.search_bounds import Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +14,23 @@ class Sort:
 
     field: str
     is_descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """A part of the store, by the windows of server time that its segments are in (epoch ms, 0 for
+    an open end). `before_ms` is not in it, so that a search that stopped at a window is completed
+    by one before it: a segment is in one of the two, never in both."""
+
+    since_ms: int = 0
+    before_ms: int = 0
+
+    def within(self, duration_s: float | None, cancel: CancelToken | None = None) -> Reach:
+        """The bounds of a search that ends in `duration_s` seconds."""
+        return Reach.within(duration_s, self.since_ms, cancel, self.before_ms)
+
+
+ALL_WINDOWS: Final = Windows()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +60,5 @@ class SearchRequest:
     """Facet whose most frequent values have a count of their own in each interval."""
     buckets: int = HISTOGRAM_BUCKETS
     """Intervals at most."""
+    windows: Windows = ALL_WINDOWS
+    """Of process searches, the part of the store that is searched."""

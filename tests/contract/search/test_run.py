@@ -9,6 +9,7 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partial, store
 from vedette.api.schemas.search.search_parameters import search_request
 from vedette.api.schemas.search.search_results import process_results_body
+from vedette.api.schemas.wire_values import instant
 from vedette.errors import UnavailableError
 from vedette.model.fields import PROCESS
 from vedette.model.scope import EVERYTHING, Scope
@@ -16,6 +17,7 @@ from vedette.query import check, parse
 from vedette.search.deadline import with_fallback
 from vedette.search.partition_coverage import coverage
 from vedette.search.processes.process_search import search_processes
+from vedette.search.search_request import Windows
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.lifecycle import open_partition, unmount
 from vedette.store.partitions.partition import partition_name
@@ -145,6 +147,48 @@ def test_a_search_says_how_many_partitions_it_read(contract_engine: ClickHouseEn
     assert told(HOUR_MS + 2 * 3_600_000) == (2, 4, 1)
     assert told(HOUR_MS + 2 * 3_600_000 + 300_000) == (1, 4, 1)
     assert told(0, is_answered=False) == (0, 4, 1)
+    rest = coverage(contract_engine, tree, 0, is_answered=True, before_ms=HOUR_MS + 2 * 3_600_000)
+    assert (rest.whole, rest.of, rest.unmounted) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("name", ["svc.before", "cb.before"])
+def test_a_search_before_a_window_completes_the_one_that_stopped_there(
+    contract_engine: ClickHouseEngine, name: str
+) -> None:
+    """Counts, facets and what the scope removed are of the part alone."""
+    seeded(contract_engine)
+    border = {name: instant(NEXT_MS * 1_000)}
+    asked = {"q": "filemod:a.txt", "facet": "true", "facet.field": "hostname"}
+    for scope, hidden in ((EVERYTHING, 0), (Scope(frozenset({1})), 1)):
+        body = ask(contract_engine, {**asked, **border}, scope)
+        assert body["total_results"] == 2 - hidden
+        assert (body["filtered"], body["incomplete_results"]) == (hidden, False)
+    assert ask(contract_engine, asked)["total_results"] == 3
+    assert ask(contract_engine, {**asked, name: instant(HOUR_MS * 1_000)})["total_results"] == 0
+
+
+def test_what_is_left_of_a_search_is_read_on_from_its_border(
+    contract_engine: ClickHouseEngine,
+) -> None:
+    windows = range(HOUR_MS, HOUR_MS + 40 * 300_000, 300_000)
+    store(contract_engine, *(partial(1, window_ms=window_ms) for window_ms in windows))
+    read: list[int] = []
+
+    def slow(reach: Reach) -> int:
+        found = count_segments(contract_engine, ALL, EVERYTHING, reach=reach)
+        if found > 10:
+            raise UnavailableError("too slow for so many", reason="deadline")
+        return found
+
+    border_ms = 0
+    while not read or border_ms:
+        attempt = with_fallback(contract_engine, 60, slow, windows=Windows(before_ms=border_ms))
+        assert attempt.answer is not None
+        assert not border_ms or attempt.since_ms < border_ms
+        read.append(attempt.answer)
+        border_ms = attempt.since_ms
+    assert len(read) > 2
+    assert sum(read) == len(windows)
 
 
 def test_other_failures_are_not_taken_for_a_deadline(engine: ClickHouseEngine) -> None:

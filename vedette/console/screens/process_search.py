@@ -15,6 +15,8 @@ from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import bounded_number
+from vedette.api.schemas.search.search_parameters import window_of
+from vedette.api.schemas.wire_values import milli_instant
 from vedette.api.services import Services, services
 from vedette.console.event_lines import event_line, filter_terms
 from vedette.console.histogram import HEIGHT, bars_of, layers_of
@@ -44,7 +46,7 @@ from vedette.search.processes.histogram import (
 )
 from vedette.search.processes.process_columns import Row
 from vedette.search.processes.process_search import SearchResults, search_processes
-from vedette.search.search_request import SearchRequest, Sort
+from vedette.search.search_request import ALL_WINDOWS, SearchRequest, Sort, Windows
 from vedette.store.read.binaries import Standing, standings_of
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -89,6 +91,12 @@ GROUPS: Final = {
 
 WIDER: Final = "-30d"
 """Where nothing matches, what the query finds in this time is counted."""
+
+PART: Final = "part"
+"""With it, what stands beside rows says that they are not all."""
+
+READ: Final = "read"
+"""The earliest window that the search of the page read, for what is counted beside its rows."""
 
 TIME_FIELDS: Final = ("last_update", "start", "last_server_update")
 _MARKED: Final = ("process_name", "path", "cmdline", "parent_name", "username", "hostname")
@@ -136,7 +144,7 @@ async def process_search(request: Request, here: Here, scope: Within) -> Respons
 
 @router.get("/ui/_/process/histogram", summary="The results over time")
 async def histogram(request: Request, here: Here, scope: Within) -> Response:
-    asked = _asked(request, here.clock.now_us())
+    asked = _of_what_was_read(request, _asked(request, here.clock.now_us()))
     now_us = here.clock.now_us()
     until_us = asked.range.until_us or (now_us if asked.range.since_us else 0)
     wanted = HistogramRequest(
@@ -153,14 +161,14 @@ async def histogram(request: Request, here: Here, scope: Within) -> Response:
         "shown": _value_text,
     }
     if "table" in request.query_params:
-        return render(
-            request, "fragments/process/histogram_table.html", bars=bars, by=asked.by, **parts
-        )
+        template = "fragments/process/histogram_table.html"
+        return render(request, template, bars=bars, by=asked.by, **parts)
     return render(
         request,
         "fragments/process/histogram.html",
         view=asked.view,
         bars=bars,
+        is_part=PART in request.query_params,
         height=HEIGHT,
         steps=(bars.until_us - bars.since_us) // bars.width_us,
         field=asked.time_field,
@@ -172,7 +180,7 @@ async def histogram(request: Request, here: Here, scope: Within) -> Response:
 
 @router.get("/ui/_/process/week", summary="The results by weekday and hour")
 async def week(request: Request, here: Here, scope: Within) -> Response:
-    asked = _asked(request, here.clock.now_us())
+    asked = _of_what_was_read(request, _asked(request, here.clock.now_us()))
 
     def work(engine: BoundedEngine) -> Sequence[tuple[int, int, int]]:
         now_us = here.clock.now_us()
@@ -182,14 +190,19 @@ async def week(request: Request, here: Here, scope: Within) -> Response:
     most = max((count for _, _, count in found), default=0)
     counts = {(weekday, hour): count for weekday, hour, count in found}
     return render(
-        request, "fragments/process/week.html", counts=counts, most=most, weekdays=WEEKDAYS
+        request,
+        "fragments/process/week.html",
+        counts=counts,
+        most=most,
+        weekdays=WEEKDAYS,
+        is_part=PART in request.query_params,
     )
 
 
 @router.get(FACET_ENDS, summary="The rare end of one facet")
 async def rare(request: Request, here: Here, scope: Within) -> Response:
     """The values that occur least; with `most`, those that occur most, as many as are counted."""
-    asked = _asked(request, here.clock.now_us())
+    asked = _of_what_was_read(request, _asked(request, here.clock.now_us()))
     name = request.query_params.get("facet", "")
     facets = {name: FACETS[name]} if name in FACETS else {}
     is_most = "most" in request.query_params
@@ -216,8 +229,8 @@ async def rare(request: Request, here: Here, scope: Within) -> Response:
 async def wider(request: Request, here: Here, scope: Within) -> Response:
     """Asked beside a page that has nothing: a count alone, within the deadline of a search."""
     asked = _asked(request, here.clock.now_us(), WIDER)
-    found = await _find(request, here, scope, asked, {}, rows=0, start=0)
-    url = replace(asked.view, path="/ui/process").url(t=WIDER, seen=None)
+    found = await _find(request, here, scope, asked, {}, rows=0, start=0, windows=ALL_WINDOWS)
+    url = replace(asked.view, path="/ui/process").url(t=WIDER, seen=None, before=None)
     return render(request, "fragments/process/wider.html", found=found, url=url)
 
 
@@ -277,9 +290,28 @@ def _asked(request: Request, now_us: int, span_wanted: str = "") -> _Asked:
         start=view.start,
         sorts=(Sort(sort_field if sort_field in SORTS else "start", direction != "asc"),),
         group=group,
+        windows=Windows(before_ms=window_of("before", request.query_params.get("before", ""))),
     )
     by = request.query_params.get("by", "")
     return _Asked(now_us, view, span, field, by if by in FACETS else "", wanted)
+
+
+def _of_what_was_read(request: Request, asked: _Asked) -> _Asked:
+    """The same of the windows alone that the search of the page came to: what is counted beside
+    its rows is counted of them."""
+    since_ms = window_of(READ, request.query_params.get(READ, ""))
+    windows = replace(asked.request.windows, since_ms=since_ms)
+    return replace(asked, request=replace(asked.request, windows=windows))
+
+
+def _rest(asked: _Asked, found: SearchResults) -> str:
+    """The address of what a search had no time for; "" where nothing is left, or nothing was read.
+    A relative time begins where it began for the first part."""
+    if found.read.since_ms <= 1:
+        return ""
+    since_us, until_us = asked.range.since_us, asked.range.until_us
+    fixed = f"{milli_instant(since_us)}.." if since_us and not until_us else asked.range.text
+    return asked.view.url(t=fixed, before=milli_instant(found.read.since_ms * 1_000), seen=None)
 
 
 async def _find(
@@ -324,6 +356,11 @@ def _page(
     params += [("sort", f"{sort.field} {'desc' if sort.is_descending else 'asc'}")]
     params += [("rows", str(view.rows)), ("start", str(view.start))]
     params += [("svc.group", asked.request.group)] if asked.request.group else []
+    before_us = asked.request.windows.before_ms * 1_000
+    params += [("svc.before", milli_instant(before_us))] if before_us else []
+    read_ms = found.read.since_ms if found else 0
+    part = {PART: "1"} if found and found.is_incomplete else {}
+    part |= {READ: milli_instant(read_ms * 1_000)} if read_ms else {}
     template = "fragments/process/results.html" if view.is_part else "screens/process_search.html"
     return render(
         request,
@@ -331,6 +368,9 @@ def _page(
         view=view,
         range=asked.range,
         wider=view.part("/ui/_/process/wider") if _is_short(asked) else "",
+        before_us=before_us,
+        rest=_rest(asked, found) if found else "",
+        part=part,
         found=found,
         problem=problem,
         facets=FACETS,

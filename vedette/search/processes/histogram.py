@@ -73,7 +73,7 @@ def process_histogram(
     """Raises QueryError, BadRequestError for a field that is no time, and UnavailableError
     (`reason` "deadline") when it takes longer than `within_s`, or else than a search may."""
     where = _condition(engine, request.search, settings, now_us)
-    reach = Reach.within(within_s or settings.search_deadline_s, cancel=cancel)
+    reach = request.search.windows.within(within_s or settings.search_deadline_s, cancel)
     since_us, until_us = request.since_us, request.until_us
     if not since_us or not until_us:
         low_us, high_us = span_of(engine, where, scope, request.field, reach=reach)
@@ -127,7 +127,7 @@ def process_week(
     """The results by weekday and hour of their start (`count_by_week_hour`). Raises as
     `process_histogram`."""
     where = _condition(engine, search, settings, now_us)
-    reach = Reach.within(settings.search_deadline_s, cancel=cancel)
+    reach = search.windows.within(settings.search_deadline_s, cancel)
     return count_by_week_hour(engine, where, scope, by_process=bool(search.group), reach=reach)
 
 

@@ -151,7 +151,9 @@ def search_processes(
         now_us=now_us,
     )
     deadline_s = settings.search_deadline_s
-    attempt = with_fallback(engine, deadline_s, lambda at: _find(engine, question, at), scope)
+    attempt = with_fallback(
+        engine, deadline_s, lambda at: _find(engine, question, at), scope, request.windows
+    )
     findings = attempt.answer or _nothing(request)
     rows = with_segment_tags(engine, findings.found.rows)
     left_s = began + deadline_s - time.monotonic()
@@ -165,7 +167,13 @@ def search_processes(
         is_comprehensive=request.is_comprehensive or is_comprehensive(checked),
         is_incomplete=not attempt.is_whole or lacks_damaged_parts(engine, checked),
         is_everywhere=attempt.is_whole and sees_all_segments(engine, checked),
-        read=coverage(engine, checked, attempt.since_ms, is_answered=attempt.answer is not None),
+        read=coverage(
+            engine,
+            checked,
+            attempt.since_ms,
+            before_ms=request.windows.before_ms,
+            is_answered=attempt.answer is not None,
+        ),
         highlights=process_highlights(engine, tree, rows, Reach.within(left_s, cancel=cancel)),
         facets=findings.facets.counts,
         elapsed_s=time.monotonic() - began,

@@ -39,7 +39,8 @@ _SKIP_INDEXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """`until_s` is a time of `time.monotonic`; `since_ms` the earliest window, 0 for all."""
+    """`until_s` is a time of `time.monotonic`; `since_ms` the earliest window, 0 for all, and
+    `before_ms` that from which on none is read, 0 for no end."""
 
     until_s: float | None = None
     since_ms: int = 0
@@ -47,14 +48,19 @@ class Reach:
     """Rows allowed in a set or in the groups of a result; 0: unlimited."""
     cancel: CancelToken | None = None
     """Cancels every query of this search."""
+    before_ms: int = 0
 
     @classmethod
     def within(
-        cls, duration_s: float | None, since_ms: int = 0, cancel: CancelToken | None = None
+        cls,
+        duration_s: float | None,
+        since_ms: int = 0,
+        cancel: CancelToken | None = None,
+        before_ms: int = 0,
     ) -> "Reach":
         """Bounds that end in `duration_s` seconds; None: never."""
         until_s = None if duration_s is None else time.monotonic() + duration_s
-        return cls(until_s, since_ms, cancel=cancel)
+        return cls(until_s, since_ms, cancel=cancel, before_ms=before_ms)
 
     def left_s(self) -> float | None:
         """Seconds until the deadline; None without one. Raises UnavailableError (`deadline`)."""
@@ -111,9 +117,11 @@ class Reach:
         settings = {**_ASKED, **_without_other_indexes(indexes)}
         if self.rows_max:
             settings |= dict.fromkeys(_ROWS_MAX, self.rows_max)
-        if self.since_ms:
+        ends = [f"window_ms >= {self.since_ms:d}"] if self.since_ms else []
+        ends += [f"window_ms < {self.before_ms:d}"] if self.before_ms else []
+        if ends:
             tables = dict.fromkeys(("segment", engine.capabilities.storage("segment")))
-            bound = ", ".join(f"'{name}': 'window_ms >= {self.since_ms:d}'" for name in tables)
+            bound = ", ".join(f"'{name}': '{' AND '.join(ends)}'" for name in tables)
             settings["additional_table_filters"] = f"{{{bound}}}"
         return settings
 
@@ -135,7 +143,7 @@ def newest_since(
     engine: Engine, part: float, reach: Reach = EVERYWHERE, scope: Scope = EVERYTHING
 ) -> int:
     """The earliest window (epoch ms, at least 1) of about the newest `part` of all segments of a
-    scope: answers say it, and it must reveal nothing of other hosts."""
+    scope within `reach`: answers say it, and it must reveal nothing of other hosts."""
     within = scoped(Condition("1"), scope)
     sql = (
         "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment "

@@ -70,6 +70,7 @@ _SEARCH: Final = described(
     ),
     ("svc.group", "Only the first result for each value of this field; id for one per process"),
     ("svc.comprehensive_search", "true looks for events in all segments of a process"),
+    ("svc.before", "read.since of an incomplete answer: what it did not read, older than that"),
     array=("q", "facet.field"),
 )
 

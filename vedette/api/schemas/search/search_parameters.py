@@ -12,8 +12,9 @@ from typing import Any, Final
 from vedette import limits
 from vedette.api.schemas.parameters import MOST, bounded_number
 from vedette.errors import BadRequestError
+from vedette.query.check.time import moment_us
 from vedette.query.parse.query_params import is_part_of_query
-from vedette.search.search_request import SearchRequest, Sort
+from vedette.search.search_request import SearchRequest, Sort, Windows
 
 Pairs = Iterable[tuple[str, str]]
 """Parameters in order, a name for every value."""
@@ -96,7 +97,22 @@ def search_request(
         buckets=_number(
             "buckets", values, limits.HISTOGRAM_BUCKETS, 1, limits.HISTOGRAM_BUCKETS_MAX
         ),
+        windows=Windows(before_ms=window_of("svc.before", _prefixed("before", given))),
     )
+
+
+def window_of(name: str, text: str) -> int:
+    """A border of windows (epoch ms), as answers say it in `read`; 0 where none is given. Raises
+    BadRequestError for what is no time, also for one that depends on when it is read."""
+    if not text:
+        return 0
+    try:
+        time_ms = moment_us(text, 0) // 1_000
+    except ValueError:
+        time_ms = 0
+    if time_ms <= 0:
+        raise BadRequestError(f"{name}: {text[:40]!r} is no time")
+    return time_ms
 
 
 def _texts(name: str, value: object) -> list[str]:
