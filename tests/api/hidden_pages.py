@@ -20,7 +20,7 @@ VIEWS: Final = (
     "/ui/_/binary/rare?facet=observed_filename_facet",
     *("/ui/sensors?q=hidden", "/ui/sensors?silent=1", "/ui/reports?q=title:known"),
     *("/ui/sigma?q=somebody", "/ui/watchlists/new?q=whoami"),
-    f"/ui/_/bans/reach?md5hashes={'ab' * 16}",
+    *(f"/ui/_/bans/reach?md5hashes={'ab' * 16}", f"/ui/binary/{'ab' * 32}"),
 )
 """Views that an address without a query does not show."""
 

@@ -137,6 +137,7 @@ _PROCESS: tuple[Field, ...] = (
         ("filewrite_md5", "written_md5", True),
         ("blocked_md5", "processblock_md5", True),
         ("crossproc_md5", "crossproc_md5", False),
+        ("modload_md5", "modload_md5", False),
     ),
     *_hashes(
         "sha256",
@@ -146,6 +147,7 @@ _PROCESS: tuple[Field, ...] = (
         ("filewrite_sha256", "written_sha256", True),
         ("blocked_sha256", "processblock_sha256", False),
         ("crossproc_sha256", "crossproc_sha256", False),
+        ("modload_sha256", "modload_sha256", False),
     ),
     *_hashes(
         "sha1",

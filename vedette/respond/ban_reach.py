@@ -8,7 +8,7 @@ from typing import Final
 from vedette.limits import RUNNING_PROCESS_SEEN_US
 from vedette.model.scope import Scope
 from vedette.store.engine.client import Engine
-from vedette.store.read.binaries import binaries_of, frequency_of
+from vedette.store.read.binaries import binaries_of, column_of, frequency_of
 from vedette.store.read.running_hosts import RunsOn, running
 
 _SYSTEM: Final = frozenset(
@@ -29,7 +29,7 @@ _SYSTEM_FOLDERS: Final = (
 class BanReach:
     """What a ban of one program would hit, of the hosts of a scope."""
 
-    md5: str
+    digest: str
     hosts: int
     """That have the file."""
     executions: int
@@ -42,17 +42,18 @@ class BanReach:
     """Why it should not be banned; "" for nothing against it."""
 
 
-def ban_reach(engine: Engine, md5: str, scope: Scope, now_us: int) -> BanReach:
-    """What a ban of the program with this md5 (lower case) would hit."""
-    found = binaries_of(engine, [md5], scope)
+def ban_reach(engine: Engine, digest: str, scope: Scope, now_us: int) -> BanReach:
+    """What a ban of the program with this hash (lower case) would hit. Bans go by MD5; what a
+    program of which hosts report the SHA-256 alone is, is told alike."""
+    found = binaries_of(engine, [digest], scope)
     row = found[0] if found else {}
-    frequency = frequency_of(engine, "md5", md5, scope)
+    frequency = frequency_of(engine, column_of(digest), digest, scope)
     names = [str(name) for name in row.get("observed_filename", ())]
     return BanReach(
-        md5,
+        digest,
         frequency.hosts,
         frequency.executions,
-        running(engine, md5, scope, now_us - RUNNING_PROCESS_SEEN_US),
+        running(engine, digest, scope, now_us - RUNNING_PROCESS_SEEN_US),
         names,
         str(row.get("digsig_result", "")),
         str(row.get("digsig_publisher", "")),

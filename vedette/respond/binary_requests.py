@@ -1,6 +1,8 @@
 """Orders files of programs from the sensors that have them."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vedette.errors import ConflictError, ForbiddenError
 from vedette.limits import BINARY_ORDER_PATHS_MAX, BINARY_ORDER_SENSORS_MAX
@@ -30,6 +32,29 @@ def request_file(
     able = _able(database, _holders(engine, database, caller, scope, file), caller)
     orders = orders_of(engine, file, able)
     binary_orders.place(database, file, orders, caller.name, now_us, expires_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusing:
+    """A sensor group whose sensors send no files."""
+
+    group_id: int
+    name: str
+    sensors: int
+    """Of it, that have the file and could send it."""
+
+
+def refusing_groups(
+    engine: Engine, database: Database, scope: Scope, file: OrderedFile
+) -> list[Refusing]:
+    """The groups of the scope that keep sensors which have a file from sending it, by name."""
+    holders = holders_of(engine, [file.md5, file.sha256], scope)
+    counts = Counter(
+        (one.group, one.group_id)
+        for one in binary_orders.senders(database, holders)
+        if not binary_orders.sends_orders(one.options)
+    )
+    return [Refusing(number, name, count) for (name, number), count in sorted(counts.items())]
 
 
 def orders_of(engine: Engine, file: OrderedFile, able: Sequence[Sender]) -> list[NewOrder]:

@@ -40,6 +40,18 @@ def test_only_hosts_of_the_scope_and_of_late(contract_engine: ClickHouseEngine) 
     assert [one.hostname for one in recent] == ["b"]
 
 
+def test_a_program_is_found_by_its_sha256_too(contract_engine: ClickHouseEngine) -> None:
+    sha256 = "ef" * 32
+    store(
+        contract_engine,
+        partial(1, process_sha256=sha256, hostname="a"),
+        partial(2, process_md5=sha256[:32], hostname="b", sensor_id=2),
+    )
+    found = running(contract_engine, sha256, EVERYTHING, 0)
+    assert [one.hostname for one in found] == ["a"]
+    assert running(contract_engine, sha256, Scope(frozenset({2})), 0) == []
+
+
 def test_processes_of_a_day_come_whole_and_the_newest_first(
     contract_engine: ClickHouseEngine,
 ) -> None:

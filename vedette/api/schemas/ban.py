@@ -57,7 +57,7 @@ def runs_on_body(one: RunsOn) -> dict[str, Any]:
 
 def reach_body(one: BanReach, *, is_banned: bool) -> dict[str, Any]:
     return {
-        "md5hash": one.md5,
+        "md5hash": one.digest,
         "known": bool(one.hosts or one.names),
         "hosts": one.hosts,
         "executions": one.executions,

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
-from vedette.api.routes.policy.bans import checked_md5
 from vedette.api.routes.search.binary_requests import order_of
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
@@ -30,12 +29,16 @@ from vedette.model.principal import Principal
 from vedette.model.scope import Scope
 from vedette.query.parse.query_params import carried_query
 from vedette.respond.ban_reach import ban_reach
+from vedette.respond.binary_requests import Refusing, refusing_groups
 from vedette.search.binaries import binary_search
-from vedette.search.binaries.binary_search import copy_name
+from vedette.search.binaries.binary_search import copy_name, hash_column
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.document_search import Results
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.search.tagged import with_binary_tags
+from vedette.state.files.binary_orders import OrderedFile
 from vedette.state.policy import bans, watchlists
+from vedette.store.read.binaries import binaries_of
 from vedette.store.read.binary_usage import Usage, usage_of
 
 router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
@@ -131,27 +134,34 @@ def _value_text(_name: str, value: str | int) -> str:
 
 @router.get("/ui/binary/{md5}", summary="A program")
 async def one(md5: str, request: Request, here: Here, scope: Within) -> Response:
+    """By its MD5, or by its SHA-256 while no host told its MD5."""
     try:
-        digest = checked_md5(md5)
+        column = hash_column("md5", md5)
     except BadRequestError:
         raise NotFoundError(f"there is no program {md5[:40]!r}") from None
+    digest = md5.lower()
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         row: dict[str, Any] | None = None
         order: dict[str, Any] | None = None
-        with suppress(NotFoundError):
-            known = binary_search.summary(engine, scope, digest)
-            row = binary_summary_body(known, here.copies.copied([copy_name(known)], scope))
-            order = order_of(here, scope, known)
-        try:
-            ban = bans.get(here.database, digest)
-        except NotFoundError:
-            ban = None
+        refusing: list[Refusing] = []
+        known = binaries_of(engine, [digest], scope)
+        md5s = sorted({one["md5"] for one in known if one["md5"]})
+        if column == "sha256" and len(known) == 1 and md5s:
+            return {"md5": md5s[0]}
+        if known:
+            tagged = with_binary_tags(engine, known[:1])[0]
+            row = binary_summary_body(tagged, here.copies.copied([copy_name(tagged)], scope))
+            order = order_of(here, scope, tagged)
+            if not row["copied_mod_len"]:
+                refusing = refusing_groups(engine, here.database, scope, _file(tagged))
         usage = _usage(engine, scope, digest)
         reach = ban_reach(engine, digest, scope, here.clock.now_us())
         return {
             "binary": row,
-            "ban": ban,
+            "ban": _ban(here, column, digest),
+            "claimed": md5s if column == "sha256" else [],
+            "refusing": refusing,
             "reach": reach,
             "order": order,
             "usage": usage,
@@ -161,7 +171,24 @@ async def one(md5: str, request: Request, here: Here, scope: Within) -> Response
         }
 
     found = await run_lookup(request, here, work)
-    return render(request, "screens/binary.html", md5=digest, scope=scope, height=HEIGHT, **found)
+    if "md5" in found:
+        return RedirectResponse(f"/ui/binary/{found['md5']}", 303)
+    return render(
+        request, "screens/binary.html", digest=digest, column=column, scope=scope, height=HEIGHT,
+        **found,
+    )  # fmt: skip
+
+
+def _file(row: dict[str, Any]) -> OrderedFile:
+    return OrderedFile(row["md5"], row["sha256"])
+
+
+def _ban(here: Services, column: str, digest: str) -> bans.Ban | None:
+    if column == "sha256":
+        return bans.of_file(here.database, digest)
+    with suppress(NotFoundError):
+        return bans.get(here.database, digest)
+    return None
 
 
 def _watched(

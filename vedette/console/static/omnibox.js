@@ -58,7 +58,8 @@ const PAGES = { alert: (one) => `/ui/alerts?q=${encodeURIComponent(`unique_id:${
 function show(found) {
   const links = found.targets.map((one) => make("a", { href: PAGES[one.kind](one) }, make("span", { class: "chip" }, one.kind), " ", untrusted(one.name)));
   if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, _("Analyse the process")));
-  if (found.kind === "md5" && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, _("The program with this MD5")));
+  const program = { md5: _("The program with this MD5"), sha256: _("The program with this SHA-256") }[found.kind];
+  if (program && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, program));
   links.push(make("a", { href: `/ui/process?q=${encodeURIComponent(found.query)}` }, _`${many(found.processes, _("process"), _("processes"))} on ${many(found.host_count, _("host"), _("hosts"))}`));
   if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, _`${many(found.alerts, _("alert"), _("alerts"))}, ${number(found.open_alerts)} open`));
   const time = (text) => (text ? `${text.slice(0, 19).replace("T", " ")}Z` : _("never"));

@@ -109,6 +109,16 @@ def get(database: Database, md5: str) -> Ban:
         return _get(connection, md5)
 
 
+def of_file(database: Database, sha256: str) -> Ban | None:
+    """The ban of the file with this SHA-256 (lower case), where its bytes, of which the server
+    has a copy, say which MD5 it has."""
+    same = (STORED_FILE.c.sha256 == sha256) & (STORED_FILE.c.sensor_id == 0)
+    with database.reading() as connection:
+        query = _QUERY.where(BAN.c.md5.in_(select(STORED_FILE.c.md5).where(same)))
+        row = connection.execute(query).mappings().first()
+    return None if row is None else _ban(row)
+
+
 def add(
     database: Database,
     md5: str,

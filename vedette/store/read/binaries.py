@@ -207,6 +207,11 @@ class Frequency:
     """All segments."""
 
 
+def column_of(digest: str) -> str:
+    """Which hash it is, by its length: `md5` or `sha256`."""
+    return "md5" if len(digest) == 32 else "sha256"
+
+
 def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Frequency:
     """Prevalence of the program with this `md5` or `sha256` (`column`), lower case."""
     if column not in ("md5", "sha256"):

@@ -6,6 +6,7 @@ from vedette.limits import RUNNING_HOST_PROCESSES_MAX, RUNNING_HOSTS_MAX
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
+from vedette.store.read.binaries import column_of
 from vedette.store.sql.scope_filter import scoped
 
 
@@ -21,15 +22,16 @@ class RunsOn:
     """The newest, at most `RUNNING_HOST_PROCESSES_MAX`."""
 
 
-def running(engine: Engine, md5: str, scope: Scope, since_us: int) -> list[RunsOn]:
-    """Hosts with unterminated processes of this image (MD5) seen since a time (epoch µs)."""
+def running(engine: Engine, digest: str, scope: Scope, since_us: int) -> list[RunsOn]:
+    """Hosts with unterminated processes of this image (MD5 or SHA-256, lower case) seen since a
+    time (epoch µs)."""
     recent = "window_ms >= {since_ms:UInt64}"
     of_program = (
         "(sensor_id, process_id) IN (SELECT sensor_id, process_id "
         f"FROM {engine.capabilities.storage('segment')} "
-        f"WHERE {recent} AND process_md5 = {{md5:String}})"
+        f"WHERE {recent} AND process_{column_of(digest)} = {{digest:String}})"
     )
-    params = {"since_ms": max(0, since_us // 1_000), "md5": md5}
+    params = {"since_ms": max(0, since_us // 1_000), "digest": digest}
     where = scoped(Condition(f"{recent} AND {of_program}", params), scope)
     found = engine.query(
         "SELECT sensor_id, max(host), count(), max(updated), "

@@ -104,7 +104,7 @@ def _reaches(here: Services, scope: Scope, body: Mapping[str, Any]) -> Response:
     now_us = here.clock.now_us()
     banned = {ban.md5 for ban in bans.all_bans(here.database) if ban.enabled}
     found = [ban_reach(here.engine, checked_md5(md5), scope, now_us) for md5 in wanted_hashes(body)]
-    programs = [reach_body(one, is_banned=one.md5 in banned) for one in found]
+    programs = [reach_body(one, is_banned=one.digest in banned) for one in found]
     return json_answer({"result": "success", "dry_run": True, "programs": programs})
 
 
