@@ -1,6 +1,6 @@
 """Hosts: the list, one of them, and the groups that they are in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
@@ -31,6 +31,7 @@ from vedette.search.completeness.completeness import (
     whole_windows,
 )
 from vedette.search.search_request import SearchRequest, Sort
+from vedette.state.devices.device_list import kit_type_of
 from vedette.state.devices.update_jobs import KIT_TYPES
 from vedette.state.policy import groups
 from vedette.state.sensors import sensor_list, sensor_queues
@@ -52,6 +53,9 @@ WHY_NO_ORDERS: Final = (
     "The host is not in the list of sensors any more",
     "You are no analyst of this group",
     "No sensor of Vedette is on this host that could do it",
+    "You are no administrator of this group",
+    "There is no other group that you administer",
+    "No package of a sensor is registered for this system: vedette package add registers one",
 )
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
@@ -160,16 +164,50 @@ async def sensor(sensor_id: str, request: Request, here: Here, scope: Within) ->
 
     found = await run_lookup(request, here, work)
     can_act = principal_of(request).role_in(row.group_id) >= Role.ANALYST
+    others, kits = await to_thread.run_sync(_managing, request, here, row)
     return render(
         request,
         "screens/sensor.html",
         sensor=row,
+        others=others,
+        kits=kits,
+        why_not=_why_not(request, row, others, kits),
+        notes_max=limits.SENSOR_NOTES_CHARS_MAX,
+        org=here.settings.org_key,
         phase=phase_of(row),
         phases=PHASES,
         can_act=can_act,
         why=_why_no_orders(row, can_act=can_act),
         **found,
     )
+
+
+def _managing(
+    request: Request, here: Services, row: SensorRow
+) -> tuple[list[groups.Group], dict[str, str]]:
+    """The groups that the reader may move a host to, and the version that it can be updated to, by
+    kit type."""
+    caller, kit_type = principal_of(request), kit_type_of(row)
+    others = [
+        one
+        for one in groups.all_groups(here.database)
+        if one.id != row.group_id and caller.role_in(one.id) >= Role.ADMINISTRATOR
+    ]
+    return others, {kit: text for kit, text in _kits(here).items() if kit == kit_type}
+
+
+def _why_not(
+    request: Request, row: SensorRow, others: Sequence[groups.Group], kits: Mapping[str, str]
+) -> dict[str, str]:
+    """Why the reader cannot note on, move or update a host; "" for what they can."""
+    role = principal_of(request).role_in(row.group_id)
+    unmanaged = "" if role >= Role.ADMINISTRATOR else WHY_NO_ORDERS[3]
+    unupdated = "" if row.has_sensor else WHY_NO_ORDERS[2]
+    return {
+        "note": "" if role >= Role.ANALYST else WHY_NO_ORDERS[1],
+        "move": unmanaged or ("" if others else WHY_NO_ORDERS[4]),
+        "update": unmanaged or unupdated or ("" if kits else WHY_NO_ORDERS[5]),
+    }
 
 
 def _healths(here: Services, row: SensorRow, now_us: int) -> list[HealthHour]:

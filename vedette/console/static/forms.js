@@ -12,6 +12,7 @@ const READERS = {
   rows: (field) => field.value.split("\n").map((one) => one.trim()).filter(Boolean),
   lines: (field) => field.value.split(/[\s,;]+/).filter(Boolean),
   json: (field) => JSON.parse(field.value),
+  now: () => new Date().toISOString(),
   hours: (field) => (Number(field.value) ? new Date(Date.now() + Number(field.value) * 3_600_000).toISOString() : null),
   text: (field) => field.value,
   ids: (field) => [...field.querySelectorAll("input:checked")].map(({ value }) => Number(value)),
