@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 import vedette
 from vedette.api.http.credentials import Credential, credential_of, csrf_token
+from vedette.api.schemas.wire_values import milli_instant
 from vedette.api.services import services_of
 from vedette.console import html
 from vedette.console.catalogue import ENGLISH, LANGUAGES, translate
@@ -121,7 +122,7 @@ def byte_size(value: float) -> str:
 
 def _known(request: Request, nonce: str) -> dict[str, Any]:
     """What every template may name."""
-    caller = getattr(request.state, "principal", None)
+    caller, now_us = getattr(request.state, "principal", None), services_of(request).clock.now_us()
     user = caller if isinstance(caller, Principal) else None
     return {
         "nonce": nonce,
@@ -130,7 +131,9 @@ def _known(request: Request, nonce: str) -> dict[str, Any]:
         "path": request.url.path,
         "query": str(request.url.query),
         "entries": [one for one in ENTRIES if user is not None and may_open(user, one)],
-        "now_us": services_of(request).clock.now_us(),
+        "now_us": now_us,
+        "moment": milli_instant(now_us)[:-1],
+        "here": f"{request.url.scheme}://{request.url.netloc}",
         "printed": datetime.now(UTC).strftime("%Y-%m-%d %H:%MZ"),
         "request_id": getattr(request.state, "request_id", ""),
         "is_fragment": request.headers.get("hx-request") == "true",

@@ -25,7 +25,13 @@ from vedette.api.schemas.search.tree import tree_body
 from vedette.api.services import Services, services
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
-from vedette.console.screens.sensors import PHASES, isolation_phases, offset_of, why_not_isolated
+from vedette.console.screens.sensors import (
+    PHASES,
+    isolation_phases,
+    knows_no_host,
+    offset_of,
+    why_not_isolated,
+)
 from vedette.console.time_range import label_of, time_range
 from vedette.doctor.detection import lateness
 from vedette.errors import NotFoundError, QueryError
@@ -126,8 +132,10 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
                 groups = outer.result()
         except QueryError as error:
             return {"problem": str(error), "found": None, "sections": [], "groups_total": 0}
-        if not found.total and query == OPEN:
-            return {**_sign_of_life(engine, here, scope, now_us), "problem": "", "found": found}
+        if not found.total:
+            empty = {"problem": "", "found": found, "is_empty": knows_no_host(here, scope)}
+            life = _sign_of_life(engine, here, scope, now_us) if query == OPEN else {}
+            return {**empty, **life, "sections": [], "groups_total": 0}
         sections = _sections([groups, *inner], found.rows, levels)
         return {
             "problem": "",

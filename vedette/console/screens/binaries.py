@@ -20,6 +20,7 @@ from vedette.api.services import Services, services
 from vedette.console.histogram import HEIGHT, day_bars
 from vedette.console.query_terms import narrowed
 from vedette.console.render import render
+from vedette.console.screens.sensors import knows_no_host
 from vedette.console.screens.watchlists import sees
 from vedette.console.view import View, view_of
 from vedette.errors import BadRequestError, NotFoundError, QueryError, UnavailableError
@@ -70,11 +71,13 @@ async def search(request: Request, here: Here, scope: Within) -> Response:
         try:
             found = binary_search.search(engine, scope, wanted, here.settings, here.clock.now_us())
         except QueryError as error:
-            return {"problem": error, "found": None, "rows": [], "state": {}}
+            return {"problem": error, "found": None, "rows": [], "state": {}, "is_empty": False}
         copied = here.copies.copied(list(map(copy_name, found.rows)), scope)
         rows = [binary_body(row, copied) for row in found.rows]
         state = narrowed(carried_query(wanted.parts, BINARY))
-        return {"problem": None, "found": _dated(found), "rows": rows, "state": state}
+        is_empty = not found.total and knows_no_host(here, scope)
+        values = {"problem": None, "rows": rows, "state": state, "is_empty": is_empty}
+        return values | {"found": _dated(found)}
 
     return render(
         request, "screens/binaries.html", q=request.query_params.get("q", ""), start=wanted.start,

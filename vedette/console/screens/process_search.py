@@ -23,7 +23,7 @@ from vedette.console.histogram import HEIGHT, bars_of, layers_of
 from vedette.console.process_columns import arranged_by, hits_of, signature_class
 from vedette.console.query_terms import narrowed
 from vedette.console.render import render
-from vedette.console.screens.sensors import offset_of, why_not_isolated
+from vedette.console.screens.sensors import knows_no_host, offset_of, why_not_isolated
 from vedette.console.time_range import CHOICES, TimeRange, label_of, span_text, time_range
 from vedette.console.view import View, view_of
 from vedette.errors import QueryError
@@ -137,6 +137,7 @@ async def process_search(request: Request, here: Here, scope: Within) -> Respons
         problem=None,
         chosen=chosen,
         shown_facets=facets,
+        is_empty=not found.total and await to_thread.run_sync(knows_no_host, here, scope),
         standings=await run_lookup(request, here, partial(_standings, scope, found.rows)),
         **_marking(tree),
     )

@@ -272,6 +272,11 @@ def why_not_isolated(request: Request, here: Services, scope: Scope, sensor_id: 
     return _why_no_orders(row, can_act=can_act)
 
 
+def knows_no_host(here: Services, scope: Scope) -> bool:
+    """Whether the reader sees no host: then there is no data yet, whatever is asked for."""
+    return not sensor_list.totals(here.database, scope, here.clock.now_us()).sensors
+
+
 def offset_of(here: Services, scope: Scope, sensor_id: int) -> int | None:
     """Minutes that the zone of a host is ahead of UTC, as its sensor said at the last check-in;
     None where no sensor says it."""
