@@ -128,9 +128,11 @@ def _connect(
         fence_us=path.cluster.membership.fence_us if path.cluster is not None else None,
     )
     tokens = Tokens(database, clock, path.clock_guard.check)
-    forwarders = open_forwarders(
-        settings, clock, engines, sealing, lambda: path.ingest_queue.settled_seq
-    )
+
+    def settled_seq() -> int:
+        return path.ingest_queue.settled_seq
+
+    forwarders = open_forwarders(settings, clock, engines, sealing, settled_seq)
     services = Services(
         settings=settings,
         origins=loaded.origins,
@@ -169,11 +171,7 @@ def _connect(
         feeds=_feeds(settings, clock, engines, sealing),
         detections=detections,
         indicators=IndicatorRounds(
-            engines.telemetry,
-            database,
-            clock,
-            detections,
-            lambda: path.ingest_queue.settled_seq,
+            *(engines.telemetry, database, clock, detections, settled_seq),
             settle_s_of(engines.telemetry, settings.clickhouse_quorum) if path.cluster else 0.0,
         ),
         outbox=_outbox(settings, clock, engines, sealing, path.metrics, closing),
@@ -181,19 +179,9 @@ def _connect(
         forwarder_rounds=_forwarder_rounds(settings, clock, forwarders, closing),
         responder=Responder(database, engines.telemetry, clock),
         workflow_jobs=WorkflowJobs(engines.telemetry, database, clock),
-        watchlists=WatchlistRounds(
-            engines.telemetry,
-            database,
-            clock,
-            detections,
-            lambda: path.ingest_queue.settled_seq,
-        ),
+        watchlists=WatchlistRounds(*(engines.telemetry, database, clock, detections, settled_seq)),
         rule_hits=RuleHits(
-            engines.telemetry,
-            database,
-            detections,
-            lambda: path.ingest_queue.settled_seq,
-            clock,
+            *(engines.telemetry, database, detections, settled_seq, clock),
             HitMetrics(path.metrics),
         ),
         rule_budget=RuleBudget(database, path.rules, detections, clock),
@@ -201,22 +189,26 @@ def _connect(
         lookups=_lookups(settings, engines.telemetry, closing),
         policy_reports=PolicyReports(path.metrics),
     )
+    _start(services, WritePathContext(path, settings, clock, engines.telemetry), closing)
+    return services
+
+
+def _start(services: Services, written: WritePathContext, closing: ExitStack) -> None:
+    """Reads what caches begin with, and starts the background jobs."""
     services.checkin_interval.refresh()
     services.update_targets.refresh()
-    services.ordering_sensors.refresh(clock.now_us())
+    services.ordering_sensors.refresh(services.clock.now_us())
     services.approved_addresses.refresh()
     closing.callback(services.tokens.flush)
     for follower in (services.watchlists, services.indicators):
         with suppress(UnavailableError):  # the first round will begin with what is stored then
             follower.begin()
-    context = WritePathContext(path, settings, clock, engines.telemetry)
-    jobs = [*bind(WRITE_PATH_JOBS, context), *bind(SERVER_JOBS, services)]
-    for timer in timers(jobs, Leases(database, clock)):
+    jobs = [*bind(WRITE_PATH_JOBS, written), *bind(SERVER_JOBS, services)]
+    for timer in timers(jobs, Leases(services.database, services.clock)):
         timer.start()
         closing.callback(timer.close)
     closing.callback(services.binary_reading.stopping.set)
     closing.callback(services.feeds.stopping.set)  # before the timers wait for their jobs
-    return services
 
 
 def _copies(settings: Settings, database: Database, blobs: BlobStore) -> BinaryCopies:
