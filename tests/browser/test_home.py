@@ -44,6 +44,37 @@ def test_the_chart_of_alerts_says_the_same_as_its_table(visiting: Visiting, serv
         page.wait_for_selector(".tile-starts rect", state="attached")
 
 
+def test_the_charts_show_the_time_that_is_chosen_and_lead_to_it(
+    visiting: Visiting, server: Server
+) -> None:
+    with server.analyst() as client:
+        query = {"q": "created_time:[-7d TO *]", "rows": 0}
+        total = client.get("/api/v2/alert", params=query).json()["total_results"]
+    with visiting() as visit:
+        page = visit.open("/ui/")
+        page.wait_for_selector(".tile-over-time h2 a")
+        page.select_option("#t", "-7d")
+        page.click("form.queue-line button")
+        page.wait_for_url(f"{visit.url}/ui/?**t=-7d")
+        page.wait_for_selector(".tile-over-time figcaption :text('6 h a bar')")
+        assert f"{total} made, last 7 days" in page.inner_text(".tile-over-time header")
+        page.wait_for_selector(".tile-starts header :text('last 7 days')")
+        for tile in ("over-time", "starts"):
+            href = page.get_attribute(f".tile-{tile} h2 a", "href")
+            assert "t=-7d" in (href or "")
+        page.goto(f"{visit.url}/ui/?t=2026-01-01T00:00:00Z..2026-03-01T00:00:00Z")
+        page.wait_for_selector(".tile-over-time figcaption :text('24 h a bar')")
+        assert "0 made" in page.inner_text(".tile-over-time header")
+
+
+def test_a_time_without_a_beginning_is_refused_with_its_place(server: Server) -> None:
+    with server.analyst() as client:
+        for text in ("all", "-7x", "..", "-9999d'"):
+            answer = client.get("/ui/", params={"t": text})
+            assert answer.status_code == 400
+            assert "t: " in answer.text
+
+
 def test_arrows_go_from_tile_to_tile_and_each_has_its_call(visiting: Visiting) -> None:
     script = """async () => {
       const copy = await import(new URL("copy.js",
@@ -124,7 +155,7 @@ def test_a_group_has_a_home_page_of_its_own_hosts(visiting: Visiting, server: Se
         page.wait_for_selector(".tile-sensors h2 a")
         page.select_option("[name=group]", str(group))
         page.click("button:text('Show')")
-        page.wait_for_url(f"**/ui/?group={group}")
+        page.wait_for_url(f"**/ui/?group={group}&**")
         page.wait_for_selector(".tile-sensors h2 a")
         assert "1 known" in page.inner_text(".tile-sensors")
         page.wait_for_selector(".tile-starts h2 a")

@@ -38,6 +38,9 @@ PAGE_ROWS_MAX: Final = 200
 NEXT_CHARS_MAX: Final = 2_048
 """Characters of the path that a sign-in leads to: the length of an address that tools pass on."""
 
+HOME_BARS_MAX = 60
+"""Bars of a chart of the home page: more are narrower than the gaps between them on a phone."""
+
 HOME_ROWS: Final = 8
 """Rows of a tile of the home page; its link leads to all."""
 

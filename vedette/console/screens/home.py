@@ -20,7 +20,8 @@ from vedette.console.histogram import HEIGHT, bars_of, stacks_of
 from vedette.console.query_terms import phrase
 from vedette.console.render import render
 from vedette.console.severity import LEVELS, level_of
-from vedette.errors import ForbiddenError
+from vedette.console.time_range import TimeRange, label_of, time_range
+from vedette.errors import BadRequestError, ForbiddenError
 from vedette.model.findings.alert import THOUSAND
 from vedette.model.principal import Role
 from vedette.model.scope import Scope
@@ -59,13 +60,15 @@ Within = Annotated[Scope, Depends(scope_of_tile)]
 OPEN_ALERTS: Final = '-status:Resolved -status:"False Positive"'
 _TILES: Final = ("alerts", "over-time", "rules", "hosts", "starts", "sensors")
 _TILES_OF_ADMINISTRATORS: Final = ("storage", "changes", "health")
-_DAY_US: Final = 24 * 3600 * 1_000_000
+PERIODS: Final = ("-24h", "-7d", "-30d")
 _HOUR_US: Final = 3600 * 1_000_000
+_WIDTHS_US: Final = tuple(hours * _HOUR_US for hours in (1, 6, 24, 7 * 24, 28 * 24))
 
 
 @router.get("/ui/", summary="Home")
 async def home(request: Request, here: Here) -> Response:
-    """`group` is the id of a sensor group, whose hosts alone are counted then."""
+    """`group` is the id of a sensor group, whose hosts alone are counted then; `t` is the time of
+    what is shown over time."""
     caller = principal_of(request)
     found = await to_thread.run_sync(groups.all_groups, here.database)
     seen = [one for one in found if caller.role_in(one.id) >= Role.VIEWER]
@@ -73,7 +76,19 @@ async def home(request: Request, here: Here) -> Response:
     chosen = next((one for one in seen if str(one.id) == group), None)
     is_admin = caller.is_global_admin and chosen is None
     tiles = _TILES + (_TILES_OF_ADMINISTRATORS if is_admin else ())
-    return render(request, "screens/home.html", tiles=tiles, groups=seen, chosen=chosen)
+    period = _period(request, here)
+    asked = {"group": str(chosen.id) if chosen else "", "t": period.text}
+    return render(
+        request,
+        "screens/home.html",
+        tiles=tiles,
+        groups=seen,
+        chosen=chosen,
+        asked=urlencode({name: value for name, value in asked.items() if value}),
+        period=period,
+        periods=PERIODS,
+        label_of=label_of,
+    )
 
 
 @router.get("/ui/_/home/alerts", summary="Open alerts by severity")
@@ -115,32 +130,62 @@ async def rules(request: Request, here: Here, scope: Within) -> Response:
     return await _tile(request, here, "rules", thousand=THOUSAND, open=OPEN_ALERTS, **found)
 
 
-@router.get("/ui/_/home/over-time", summary="Alerts of a day by the hour")
+@router.get("/ui/_/home/over-time", summary="Alerts over time")
 async def over_time(request: Request, here: Here, scope: Within) -> Response:
+    period = _period(request, here)
+    until_us = period.until_us or here.clock.now_us()
+    width_us = _width_us(until_us - period.since_us)
+
     def work(engine: BoundedEngine) -> dict[str, Any]:
-        now_us = here.clock.now_us()
-        since_us = now_us - _DAY_US
         newest = (Sort("created_time", is_descending=True),)
-        asked = SearchRequest((("q", "created_time:[-24h TO *]"),), 0, 0, newest)
-        counts = alert_search.over_time(engine, scope, asked, _HOUR_US, here.settings, now_us)
-        return {"found": stacks_of(counts, since_us, now_us, _HOUR_US), "since_us": since_us}
+        made = f"created_time:{period.condition}"
+        asked = SearchRequest((("q", made),), 0, 0, newest)
+        counts = alert_search.over_time(engine, scope, asked, width_us, here.settings, until_us)
+        return {"found": stacks_of(counts, period.since_us, until_us, width_us)}
 
     found = await run_search(request, here, work)
-    return await _tile(request, here, "over_time", levels=LEVELS, height=HEIGHT, **found)
+    shown = {"levels": LEVELS, "height": HEIGHT, "hours": width_us // _HOUR_US}
+    return await _tile(
+        request, here, "over_time", **found, **shown, **_over(period), until_us=until_us
+    )
 
 
-@router.get("/ui/_/home/starts", summary="Processes of a day by their start")
+@router.get("/ui/_/home/starts", summary="Processes by their start")
 async def starts(request: Request, here: Here, scope: Within) -> Response:
+    period = _period(request, here)
+
     def work(engine: BoundedEngine) -> dict[str, Any]:
         now_us = here.clock.now_us()
         began = Sort("start", is_descending=True)
-        asked = SearchRequest((("q", "start:[-24h TO *]"),), 0, 0, (began,), group="id")
-        wanted = HistogramRequest(asked, "start", now_us - _DAY_US, now_us)
+        asked = SearchRequest((("q", f"start:{period.condition}"),), 0, 0, (began,), group="id")
+        until_us = period.until_us or now_us
+        wanted = HistogramRequest(asked, "start", period.since_us, until_us)
         found = process_histogram(engine, scope, wanted, here.settings, now_us, engine.cancel)
         return {"bars": bars_of(found), "total": sum(count for _, count in found.counts)}
 
     found = await run_search(request, here, work)
-    return await _tile(request, here, "starts", height=HEIGHT, **found)
+    return await _tile(request, here, "starts", height=HEIGHT, **found, **_over(period))
+
+
+def _period(request: Request, here: Services) -> TimeRange:
+    """The time of the address. Raises BadRequestError for what is no time, or has no beginning."""
+    period = time_range(request.query_params.get("t") or PERIODS[0], here.clock.now_us())
+    if not period.since_us:
+        raise BadRequestError("t: needs a beginning, such as -7d")
+    return period
+
+
+def _width_us(span_us: int) -> int:
+    """Of the bars of a time: the narrowest of which there are not too many."""
+    fitting = (one for one in _WIDTHS_US if span_us <= one * limits.HOME_BARS_MAX)
+    return next(fitting, -(-span_us // limits.HOME_BARS_MAX))
+
+
+def _over(period: TimeRange) -> dict[str, Any]:
+    """What a chart says of its time. A relative one is asked for as it stands in the address."""
+    is_relative = period.text.startswith("-")
+    asked = f"[{period.text} TO *]" if is_relative else period.condition
+    return {"period": period, "condition": asked, "label_of": label_of}
 
 
 @router.get("/ui/_/home/hosts", summary="The hosts with most open alerts, and their risk")
