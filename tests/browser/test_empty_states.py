@@ -28,6 +28,14 @@ def outsider(server: Server) -> dict[str, str]:
     return {"X-Auth-Token": hire(server, "outsider", {group: Role.VIEWER})}
 
 
+def test_a_command_for_a_shell_has_nothing_of_a_made_up_host_header(server: Server) -> None:
+    with server.analyst() as client:
+        for host in ("a'$(id)'.example", "a;id.example", "a b"):
+            page = client.get("/ui/process?t=all", headers={"Host": host}).text
+            assert "id" not in page.partition("/api/v1/ingest")[0].rpartition("curl")[2]
+            assert "https://SERVER/api/v1/ingest" in page
+
+
 def test_an_empty_server_says_how_to_send_and_what_it_says_works(
     visiting: Visiting, server: Server, outsider: dict[str, str]
 ) -> None:

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 import vedette
 from vedette.api.http.credentials import Credential, credential_of, csrf_token
+from vedette.api.http.server_url import server_url
 from vedette.api.schemas.wire_values import milli_instant
 from vedette.api.services import services_of
 from vedette.console import html
@@ -25,7 +26,7 @@ from vedette.console.language import language_of
 from vedette.console.navigation import ENTRIES, may_open
 from vedette.console.static_files import static_url
 from vedette.console.template_text import TemplateText
-from vedette.errors import UnauthorizedError
+from vedette.errors import BadRequestError, UnauthorizedError
 from vedette.model.principal import Principal
 
 _POLICY: Final = (
@@ -133,11 +134,20 @@ def _known(request: Request, nonce: str) -> dict[str, Any]:
         "entries": [one for one in ENTRIES if user is not None and may_open(user, one)],
         "now_us": now_us,
         "moment": milli_instant(now_us)[:-1],
-        "here": f"{request.url.scheme}://{request.url.netloc}",
+        "here": _address(request),
         "printed": datetime.now(UTC).strftime("%Y-%m-%d %H:%MZ"),
         "request_id": getattr(request.state, "request_id", ""),
         "is_fragment": request.headers.get("hx-request") == "true",
     }
+
+
+def _address(request: Request) -> str:
+    """The server's, for commands that are pasted into a shell: of what the Host header may hold
+    only what names a host."""
+    try:
+        return server_url(request)
+    except BadRequestError:
+        return "https://SERVER"
 
 
 def _csrf(request: Request, user: Principal | None) -> str:
