@@ -213,3 +213,40 @@ def test_a_click_on_the_whole_time_moves_what_is_looked_at(visiting: Visiting, s
         before = page.evaluate(PICTURE)
         page.mouse.click(box["x"] + box["width"] - 30, box["y"] + box["height"] - 5)
         until(page, f"{PICTURE} !== {json.dumps(before)}")
+
+
+def test_a_time_that_is_typed_is_gone_to_by_keys(visiting: Visiting, shell: str) -> None:
+    with visiting() as visit:
+        page = opened(visit, f"/ui/process/{shell}")
+        wanted = page.evaluate("document.querySelector('#events .time').title")
+        page.keyboard.press("J")
+        for text in (f"{wanted[11:19]}", wanted[:19], wanted.replace(" ", "T")):
+            page.fill("#event-time", text)
+            page.keyboard.press("Enter")
+            until(page, "new URL(location.href).searchParams.has('sel')")
+            assert page.get_attribute("#event-time", "aria-invalid") == "false"
+        for text in ("<b>", "2100-01-01", "25:99"):
+            page.fill("#event-time", text)
+            page.keyboard.press("Enter")
+            until(page, "document.querySelector('#event-time').ariaInvalid === 'true'")
+            page.fill("#event-time", wanted)
+            page.keyboard.press("Enter")
+            until(page, "document.querySelector('#event-time').ariaInvalid === 'false'")
+
+
+def test_what_is_known_of_a_selected_value_and_its_call_are_there(
+    visiting: Visiting, shell: str
+) -> None:
+    """`y c` copies the events of the segment that the selected event is in."""
+    with visiting() as visit:
+        page = opened(visit, f"/ui/process/{shell}")
+        assert page.get_attribute("#call", "data-path") == f"/api/v1/process/{shell}/tree"
+        page.locator("#tree .windowed-row", has_text="ping.exe").first.click()
+        page.wait_for_selector("#details p:text('processes on 1 host')")
+        program = page.locator("#details a:text('The program')")
+        assert program.get_attribute("href") == f"/ui/binary/{'ab' * 16}"
+        page.locator("#events [role=row]", has_text="ping.exe").first.click()
+        path = str(page.get_attribute("#call", "data-path"))
+        assert path.startswith(f"/api/v1/process/{shell}/")
+        found = page.evaluate("(path) => fetch(path).then((one) => one.json())", path)
+        assert "ping.exe" in json.dumps(found["process"]["childproc_complete"])

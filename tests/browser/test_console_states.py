@@ -4,6 +4,7 @@ keeps what was typed."""
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -269,3 +270,11 @@ def test_all_children_of_a_process_are_read_when_it_is_opened(
             ".filter((row) => !row.hidden).length === n",
             before + 2,
         )
+
+
+@pytest.mark.parametrize("path", ["/ui/alerts", "/ui/reports", "/ui/binary", "/ui/sensors"])
+def test_what_cannot_be_read_of_a_query_is_marked_in_it(visiting: Visiting, path: str) -> None:
+    with visiting() as visit:
+        page = visit.open(f"{path}?{urlencode({'q': 'nothing:<b>x</b> score:3'})}")
+        assert page.inner_text(".state[role=alert] mark") == "nothing"
+        assert "<b>x</b>" in page.inner_text(".state[role=alert]")

@@ -131,14 +131,14 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
             finally:
                 groups = outer.result()
         except QueryError as error:
-            return {"problem": str(error), "found": None, "sections": [], "groups_total": 0}
+            return {"problem": error, "found": None, "sections": [], "groups_total": 0}
         if not found.total:
-            empty = {"problem": "", "found": found, "is_empty": knows_no_host(here, scope)}
+            empty = {"problem": None, "found": found, "is_empty": knows_no_host(here, scope)}
             life = _sign_of_life(engine, here, scope, now_us) if query == OPEN else {}
             return {**empty, **life, "sections": [], "groups_total": 0}
         sections = _sections([groups, *inner], found.rows, levels)
         return {
-            "problem": "",
+            "problem": None,
             "found": found,
             "sections": sections,
             "isolated": isolation_phases(here, scope, [row["sensor_id"] for row in found.rows]),

@@ -45,8 +45,12 @@ async def listed(request: Request, here: Here) -> Response:
         try:
             found = report_search.search(engine, wanted, here.settings, now_us, engine.cancel)
         except QueryError as error:
-            return {"problem": str(error), "found": None, "reports": []}
-        return {"problem": "", "found": found, "reports": [report_body(one) for one in found.rows]}
+            return {"problem": error, "found": None, "reports": []}
+        return {
+            "problem": None,
+            "found": found,
+            "reports": [report_body(one) for one in found.rows],
+        }
 
     values = await run_search(request, here, work)
     return render(

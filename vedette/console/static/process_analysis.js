@@ -277,13 +277,25 @@ async function readEvents() {
   if (state.isCut) timeline.onView();
   say(part("event-status").textContent);
   const wanted = Number(parameter("sel"));
+  if (wanted) await goTo(wanted);
+}
+
+// The event at a time or the first after it; what is far from those that are loaded is read.
+async function goTo(wanted) {
   if (state.isCut && wanted > state.all.at(-1).t) {
     timeline.view = [wanted - 1e4, wanted + 1e4];
     timeline.touched = true;
     await readView();
     await readView(); // where drawing has asked for the same in between, the first is given up
   }
-  if (wanted) jump(wanted);
+  return jump(wanted);
+}
+
+// What was typed as a time, in the zone that is shown: of a day, or of the day that is looked at.
+function typedTime(text) {
+  const [, day, zone] = /^(\S+) \S*?(Z|[+-]\d\d:\d\d)?$/.exec(timeText(state.picked?.t ?? state.span?.[0] ?? Date.now()));
+  const typed = /^\d{4}-/.test(text) ? text.replace(" ", "T") : `${day}T${text.replace(/^\d:/, "0$&")}`;
+  return Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(typed) || !typed.includes("T") ? typed : typed + (zone ?? ""));
 }
 
 // A stream that has ended is opened anew at the same place.
@@ -408,6 +420,7 @@ function chips() {
 function jump(ms) {
   const index = state.shown.findIndex((event) => event.t >= ms);
   if (index >= 0) pick(state.shown[index]);
+  return index >= 0;
 }
 
 // ---- what is selected
@@ -433,12 +446,31 @@ function fact(name, value, { time = false } = {}) {
   return [make("dt", {}, PLAIN_NAMES[name] ?? name.replaceAll("_", " ")), make("dd", { class: "mono" }, shown, copy)];
 }
 
-function details(title, facts, links, raw) {
+function details(title, facts, links, raw, value) {
   const place = part("details");
   const json = make("details", { class: "twin" }, make("summary", {}, _("As JSON")), make("pre", { class: "mono wrap" }, ...JSON.stringify(raw, null, 2).split("\n").flatMap((one) => [untrusted(one), "\n"])));
-  place.replaceChildren(make("h2", { tabindex: "-1" }, title), make("p", { class: "actions" }, ...links), make("dl", { class: "facts" }, ...facts.flat()), json);
+  place.replaceChildren(make("h2", { tabindex: "-1" }, title), make("p", { class: "actions" }, ...links), elsewhere(value), make("dl", { class: "facts" }, ...facts.flat()), json);
   part("details-pane").hidden = false;
 }
+
+// What is known of a value on all hosts that the reader sees, once it has been looked at for a moment.
+let counting = 0;
+
+function elsewhere(value) {
+  const place = make("p", { class: "meta" });
+  clearTimeout(counting);
+  counting = value && setTimeout(async () => {
+    const known = await get(`/api/v1/lookup?${new URLSearchParams({ value })}`).catch(() => null);
+    if (!known) return;
+    const { processes, host_count: hosts, alerts } = known;
+    place.append(known.incomplete_results ? _("at least ") : "", _`${many(processes, _("process"), _("processes"))} on ${many(hosts, _("host"), _("hosts"))}, ${many(alerts, _("alert"), _("alerts"))}`);
+    if (known.first_seen) place.append(_(", first "), timeText(Date.parse(known.first_seen), { milliseconds: false }));
+    if (known.banned) place.append(" ", make("span", { class: "chip" }, icon("ban"), _(" banned")));
+  }, 400);
+  return place;
+}
+
+const programLink = (md5) => make("a", { class: "button", href: `/ui/binary/${md5}` }, _("The program"));
 
 const searchLink = (label, query) => make("a", { class: "button", href: `/ui/process?${new URLSearchParams({ q: query, t: "all" })}` }, label);
 
@@ -454,18 +486,22 @@ function showEvent(event) {
   const { data } = event;
   const links = [];
   if (data.processId) links.push(make("a", { class: "button", href: `/ui/process/${data.processId}` }, _("Open the process")));
-  if (data.md5) links.push(searchLink(_("This file elsewhere"), `md5:${data.md5}`));
+  if (data.md5) links.push(programLink(data.md5), searchLink(_("This file elsewhere"), `md5:${data.md5}`));
   if (data.domain) links.push(searchLink(_("This domain elsewhere"), `domain:${data.domain}`));
   else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink(_("This address elsewhere"), `ipaddr:${data.remote_ip}`));
   links.push(...filterLink({ kind: event.type, value: data.path || data.domain || `${data.remote_ip}:${data.remote_port}`, line: data.commandLine }));
   const facts = [fact("time", event.t, { time: true }), ...Object.entries(data).map(([name, value]) => fact(name, value)), fact("signature", event.binary_info?.digsig_result), fact("publisher", event.binary_info?.digsig_publisher)];
-  details(make("span", {}, `${verb} `, untrusted(object, { short: true })), facts, links, event);
+  details(make("span", {}, `${verb} `, untrusted(object, { short: true })), facts, links, event, data.md5 || data.domain || (data.remote_ip !== "0.0.0.0" && data.remote_ip));
+  called(`${id}/${event.segment_id}/event`);
 }
+
+// What y c copies follows what is selected.
+const called = (path) => (part("call").dataset.path = `/api/v1/process/${path}`);
 
 function showNode(node) {
   const links = [];
   if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, _("Analyse")));
-  if (node.process_md5) links.push(searchLink(_("This file elsewhere"), `process_md5:${node.process_md5}`));
+  if (node.process_md5) links.push(programLink(node.process_md5), searchLink(_("This file elsewhere"), `process_md5:${node.process_md5}`));
   if (node.label.path) links.push(...filterLink({ program: node.label.path }));
   const parent = tree.nodes.get(node.parent_id);
   const delta = parent?.start && node.start ? spanText(Date.parse(node.start) - Date.parse(parent.start)) : "";
@@ -474,7 +510,8 @@ function showNode(node) {
     fact("start", node.start ? Date.parse(node.start) : "", { time: true }), fact(_("after the parent"), delta), fact("end", node.end ? Date.parse(node.end) : "", { time: true }),
     fact("md5", node.process_md5), fact("sha256", node.process_sha256), fact("host", node.hostname), fact("missing", node.missing), fact(_("now called"), node.now?.path),
   ];
-  details(untrusted(node.label.process_name || _("unknown process")), facts, links, node);
+  details(untrusted(node.label.process_name || _("unknown process")), facts, links, node, node.process_md5);
+  called(`${id}/tree`);
 }
 
 // ---- keys and controls
@@ -490,6 +527,15 @@ part("event-filter").addEventListener("input", (event) => {
   state.wanted = event.target.value;
   noteFilter();
   filter({ quiet: true });
+});
+part("event-time").addEventListener("keydown", ({ key, target }) => {
+  if (key !== "Enter") return;
+  const wanted = typedTime(target.value.trim());
+  attempt(async () => {
+    const isFound = wanted && (await goTo(wanted));
+    target.setAttribute("aria-invalid", !isFound);
+    say(isFound ? spoken(state.picked) : wanted ? _("No event is shown at that time or after it") : _("That is no time"));
+  });
 });
 part("range-clear").addEventListener("click", () => {
   state.range = null;
