@@ -1,11 +1,13 @@
 """Ingress filters are checked by a call of its own, over the last day and on one event."""
 
+import json
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.support.served import Server, hire
+from tests.support.sysmon import story
 from vedette import limits
 from vedette.model.principal import Role
 
@@ -22,6 +24,24 @@ def test_a_check_says_what_a_dry_run_says_and_stores_nothing(
     assert found.keys() == dry.keys() == {"dry_run", "filters", "blinded"}
     assert found["filters"][0].keys() == dry["filters"][0].keys()
     assert analyst.get(f"{BASE}/gcc").status_code == 404
+
+
+def test_a_check_says_of_what_the_dropped_events_are(
+    analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    tale = story("split.corp.example")
+    assert sender.post("/api/v1/ingest", json=tale.records).is_success
+    wanted = {"cmdline_filters": [f"SQBFAFgA {tale.host.name}"]}
+    for progress in ({}, {"progress": "true"}):
+        answer = analyst.post(f"{BASE}/check", params=progress, json={"filters": [wanted]})
+        last = json.loads(answer.text.strip().rpartition("\n")[2])
+        (trial,) = last["filters"]
+        by = trial["dropped_by"]
+        assert sum(one["events"] for one in by["kind"]) == trial["events_dropped"] == 7
+        (host,) = by["host"]
+        assert (host["hostname"], host["events"]) == (tale.host.name.lower(), 7)
+        assert by["path"][0]["path"].endswith("powershell.exe")
+        assert (trial["dropped_hosts"], trial["dropped_paths"]) == (1, 1)
 
 
 def test_a_sample_says_which_entries_fit_and_what_is_dropped(analyst: httpx.Client) -> None:

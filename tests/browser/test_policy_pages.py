@@ -1,5 +1,6 @@
 """A ban, an ingress filter and a rule each have a page that says what follows from them."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.browser.conftest import Visiting, until
+from tests.browser.test_accessibility import violations
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
 from vedette.state.accounts import license as licenses
@@ -112,18 +114,62 @@ def test_a_filter_is_checked_on_its_page_before_it_can_be_saved(
     assert (found["description"], found["enabled"]) == ("nightly", False)
 
 
+def test_a_check_says_how_far_it_is_and_can_be_ended(visiting: Visiting, server: Server) -> None:
+    far = {"progress": {"looking_at": "processes", "done": 20_000, "of": 80_000}}
+    with server.analyst() as client:
+        body = {"id": "slow", "name": "Slow", "path_filters": ["*none.exe"], "enabled": False}
+        assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
+    with visiting() as visit:
+        visit.page.route("**/check?progress=true", lambda _: None)
+        page = visit.open("/ui/filters/slow")
+        page.click("[data-check] button")
+        page.wait_for_selector("[data-check] :text('Not checked')")
+        assert page.is_disabled("[data-save]")
+        page.unroute("**/check?progress=true")
+        hostile = "c:\\<img src=x onerror=alert(1)>.exe"
+        trial = {
+            **{"processes_meant": 3, "process_share": 0.1, "events_dropped": 9},
+            **{"event_share": 0.1, "dropped_hosts": 1, "dropped_paths": 3_000},
+            "dropped_by": {
+                "kind": [{"name": "filemod", "events": 9}],
+                "host": [{"sensor_id": 1, "hostname": hostile, "events": 9}],
+                "path": [{"path": hostile, "events": 9}],
+            },
+        }
+        hits = [{"kind": "rule", "id": "r-1", "name": hostile, "hits": 3}]
+        result = json.dumps({"filters": [trial], "blinded": hits})
+        lines = f"{json.dumps(far)}\n{json.dumps(far)}\n{result}\n"
+        visit.page.route("**/check?progress=true", lambda route: route.fulfill(body=lines))
+        page.click("[data-check] :text('Try again')")
+        page.wait_for_selector("[data-check] .splits")
+        shown = page.inner_text("[data-check]")
+        assert shown.count(hostile) == 3
+        assert "and 2\u2009999 more" in shown
+        link = page.get_attribute("[data-check] a:text('3 hits')", "href")
+        assert link == "/ui/alerts?q=source%3Arule%20source_id%3A%22r-1%22&t=-24h"
+        assert violations(page) == []
+        broken = json.dumps({"reason": "deadline", "message": "too late <b>"})
+        visit.page.route("**/check?progress=true", lambda route: route.fulfill(body=broken))
+        page.click("[data-check-now]")
+        page.wait_for_selector("[data-check] :text('too late <b>')")
+        assert page.is_disabled("[data-save]")
+
+
 def test_what_goes_blind_with_a_filter_and_was_ticked_is_audited(
     visiting: Visiting, server: Server
 ) -> None:
     named = [{"kind": "rule", "id": "r-1", "name": "<i>it's"}, {"kind": "watchlist", "id": "7"}]
-    shares = {"processes_meant": 1, "process_share": 0.1, "events_dropped": 2, "event_share": 0.1}
+    shares = {
+        **{"processes_meant": 1, "process_share": 0.1, "events_dropped": 2, "event_share": 0.1},
+        "dropped_by": {"kind": [], "host": [], "path": []},
+    }
     blinded = [{"name": "", "hits": 3, **one} for one in named]
     trial = {"filters": [shares], "blinded": blinded}
     with server.analyst() as client:
         body = {"id": "ticked", "name": "Ticked", "path_filters": ["*none.exe"]}
         assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
     with visiting() as visit:
-        visit.page.route("**/*?dry_run=true", lambda route: route.fulfill(json=trial))
+        visit.page.route("**/check?progress=true", lambda route: route.fulfill(json=trial))
         page = visit.open("/ui/filters/ticked")
         page.wait_for_selector("[data-check] dl")
         page.fill("[name=description]", "why")

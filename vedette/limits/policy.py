@@ -21,6 +21,23 @@ DRY_RUN_PROCESSES_MAX = 500_000
 DRY_RUN_EVENT_PROCESSES_MAX = 200
 """Processes whose single events are looked at in such a trial; each costs reading its events."""
 
+DRY_RUN_SPLIT_MAX = 10
+"""Hosts, programs and kinds of events of which such a trial says how much of them is dropped; of
+more those with the most."""
+
+DRY_RUN_TOLD_EVERY = 10_000
+"""Processes after which such a trial says how far it is, and looks whether anybody waits for it."""
+
+DRY_RUN_S = 180.0
+"""Seconds that such a trial may take, with what goes blind by it."""
+
+DRY_RUN_READ_SHARE = 0.5
+"""Part of that time after which no more processes are looked at: the rest is for what goes
+blind."""
+
+DRY_RUN_PROGRESS_S = 0.5
+"""Seconds between two lines about the progress of a trial."""
+
 RUNNING_PROCESS_SEEN_US = 24 * 3600 * 1_000_000
 """A process that has not ended counts as running when it reported within this time."""
 

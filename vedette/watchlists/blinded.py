@@ -13,7 +13,7 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import EVERYTHING
 from vedette.query.match import compile_match
-from vedette.respond.filter_trial import Blinded, FilterEffect
+from vedette.respond.filter_trial import Blinded, FilterEffect, Tell, tell_nobody
 from vedette.state.db.database import Database
 from vedette.state.policy import watchlists
 from vedette.state.policy.watchlists import Watchlist
@@ -26,17 +26,26 @@ from vedette.watchlists.watch_query import EVENTS, WatchQuery, stored_query
 
 
 def blinded_watchlists(
-    database: Database, engine: Engine, effects: Sequence[FilterEffect], since_us: int
+    database: Database,
+    engine: Engine,
+    effects: Sequence[FilterEffect],
+    since_us: int,
+    tell: Tell = tell_nobody,
 ) -> list[Blinded]:
     """The watchlists with the hits since a time that the filters would have suppressed; of more
     than `BLINDED_SAMPLES_MAX` hits the newest are looked at."""
     with database.reading() as connection:
-        stored = [one for one in watchlists.all_watchlists(connection) if one.is_active]
-    return [
-        Blinded("watchlist", str(one.id), one.name, missed)
-        for one in stored
-        if one.index_type == EVENTS and (missed := _missed(engine, one, effects, since_us))
-    ]
+        stored = [
+            one
+            for one in watchlists.all_watchlists(connection)
+            if one.is_active and one.index_type == EVENTS
+        ]
+    found = []
+    for at, one in enumerate(stored):
+        tell("watchlists", at, len(stored))
+        if missed := _missed(engine, one, effects, since_us):
+            found.append(Blinded("watchlist", str(one.id), one.name, missed))
+    return found
 
 
 def _missed(engine: Engine, one: Watchlist, effects: Sequence[FilterEffect], since_us: int) -> int:

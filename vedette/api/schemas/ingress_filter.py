@@ -5,7 +5,7 @@ Unknown members are refused by name: a misspelt list would make a filter that ma
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
@@ -20,7 +20,9 @@ from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.errors import BadRequestError
 from vedette.ingest.filter import EventTrial, PatternError, SampleEvent, check_patterns
 from vedette.limits import INGRESS_DESCENDANT_LEVELS_MAX, INGRESS_IDS_MAX
+from vedette.model.host import SensorRef
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, OS_MASK_ALL, IngressFilter
+from vedette.respond.filter_trial import Blinded, Trial
 from vedette.state.policy.filter_counts import NOTHING_DONE, FilterActivity
 
 ID_MAX: Final = (1 << 31) - 1
@@ -65,6 +67,43 @@ class _Accepted(Struct, forbid_unknown_fields=True):
     kind: Literal["watchlist", "feed", "rule"]
     id: Annotated[str, Meta(min_length=1, max_length=limits.MEMBER_CHARS_MAX)]
     name: Annotated[str, Meta(max_length=limits.MEMBER_CHARS_MAX)] = ""
+
+
+def trial_body(
+    trials: Sequence[Trial], blinded: Sequence[Blinded], sensors: Mapping[int, SensorRef]
+) -> dict[str, Any]:
+    """What a dry run of filters found."""
+    return {
+        "dry_run": True,
+        "filters": [_trial(one, sensors) for one in trials],
+        "blinded": [
+            {"kind": one.kind, "id": one.id, "name": one.name, "hits": one.hits} for one in blinded
+        ],
+    }
+
+
+def _trial(trial: Trial, sensors: Mapping[int, SensorRef]) -> dict[str, Any]:
+    return {
+        "id": trial.filter_id,
+        "processes": trial.processes,
+        "processes_meant": trial.processes_meant,
+        "process_share": trial.processes_meant / max(trial.processes, 1),
+        "events": trial.events,
+        "events_dropped": trial.events_dropped,
+        "event_share": trial.events_dropped / max(trial.events, 1),
+        "dropped_by": {
+            "kind": [{"name": name, "events": count} for name, count in trial.by_kind.values],
+            "host": [
+                {"sensor_id": int(one), "hostname": sensors[int(one)].hostname, "events": count}
+                for one, count in trial.by_sensor.values
+            ],
+            "path": [{"path": path, "events": count} for path, count in trial.by_path.values],
+        },
+        "dropped_hosts": trial.by_sensor.total,
+        "dropped_paths": trial.by_path.total,
+        "estimated": trial.is_estimate,
+        "partial": trial.is_partial,
+    }
 
 
 def filter_body(one: IngressFilter, did: FilterActivity = NOTHING_DONE) -> dict[str, Any]:

@@ -23,7 +23,7 @@ export const noAnswer = () => navigator.onLine ? _("The server did not answer") 
 
 // The JSON of an answer. Raises ApiError; where the session has ended it asks for a sign-in, and
 // repeats the call.
-export async function call(method, path, body, { signal, keepalive } = {}) {
+export async function call(method, path, body, { signal, keepalive, told } = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;
@@ -33,17 +33,29 @@ export async function call(method, path, body, { signal, keepalive } = {}) {
   }).catch((error) => unanswered(method, error));
   if (answer.status === 401 && document.getElementById("session") && !path.startsWith("/api/v1/session")) {
     await signInAgain();
-    return call(method, path, body, { signal, keepalive });
+    return call(method, path, body, { signal, keepalive, told });
   }
-  const text = await answer.text();
+  const text = await (told ? withoutProgress(answer, told) : answer.text()).catch((error) => unanswered(method, error));
   let found = {};
   try {
     found = text ? JSON.parse(text) : {};
   } catch {
     found = { message: text.slice(0, 200) };
   }
-  if (!answer.ok) throw new ApiError(answer.status, found, answer.headers.get("x-request-id"));
+  if (!answer.ok || (told && found.reason)) throw new ApiError(answer.status, found, answer.headers.get("x-request-id"));
   return found;
+}
+
+// The text of an answer, without the lines about its progress that come before.
+async function withoutProgress(answer, told) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const lines = (text + piece.value).split("\n");
+    while (lines[1] !== undefined && lines[0].startsWith('{"progress"')) told(JSON.parse(lines.shift()).progress);
+    text = lines.join("\n");
+  }
+  return text;
 }
 
 export const get = (path, options) => call("GET", path, undefined, options);

@@ -3,7 +3,7 @@
 
 import { attempt, call } from "./api.js";
 import { openDialog } from "./app.js";
-import { make, number } from "./dom.js";
+import { make, many, number } from "./dom.js";
 import { bodyOf } from "./forms.js";
 import { untrusted } from "./untrusted.js";
 
@@ -13,24 +13,39 @@ const save = form?.querySelector("[data-save]");
 const PAGES = { watchlist: "/ui/watchlists/", feed: "/ui/feeds/", rule: "/ui/sigma/" };
 let waiting = 0;
 let missing = []; // what goes blind, as it was shown
-let latest = 0;
+let running = null; // the check, to be ended
 
 async function check() {
   const [body] = [bodyOf(form)].flat();
   if (!Object.entries(body).some(([name, value]) => name.endsWith("_filters") && value.length)) return;
-  const mine = ++latest;
+  running?.abort();
+  const mine = (running = new AbortController());
   save.disabled = true;
   place.setAttribute("aria-busy", "true");
-  place.replaceChildren(_("Checking against the last day …"));
+  const far = make("span");
+  const bar = make("progress");
+  place.replaceChildren(make("label", {}, _("Checking against the last day …"), " ", far, bar));
+  const late = setTimeout(() => mine === running && place.append(make("button", { type: "button", onclick: () => mine.abort() }, _("Cancel"))), 1000);
+  const told = ({ looking_at: at, done, of }) => {
+    if (!of || mine !== running) return;
+    Object.assign(bar, { max: of, value: done });
+    far.textContent = `${number(done)} / ${number(of)} ${{ processes: _("processes"), watchlists: _("watchlists"), rules: _("hits") }[at]}`;
+  };
   try {
-    const found = await call("POST", "/api/v1/ingress_approvedlist?dry_run=true", [{ ...body, name: body.name || "new" }]);
-    if (mine === latest) show(found);
+    const found = await call("POST", "/api/v1/ingress_approvedlist/check?progress=true", { filters: [{ ...body, name: body.name || "new" }] }, { signal: mine.signal, told });
+    if (mine === running) show(found);
   } catch (error) {
-    if (mine === latest) place.replaceChildren(make("p", { class: "bar broken" }, untrusted(error.message)));
+    if (mine === running) place.replaceChildren(make("p", { class: "bar broken" }, mine.signal.aborted ? _("Not checked") : untrusted(error.message)), make("button", { type: "button", onclick: () => attempt(check) }, _("Try again")));
   } finally {
-    if (mine === latest) place.removeAttribute("aria-busy");
+    clearTimeout(late);
+    if (mine === running) place.removeAttribute("aria-busy");
   }
 }
+
+// What is dropped, by one property: those with the most of it.
+const split = (label, rows, more, write) => rows.length > 0 && make("section", {}, make("h3", {}, label), make("ul", { class: "plain" },
+  ...rows.map((one) => make("li", {}, write(one), " ", make("span", { class: "meta" }, number(one.events)))),
+  more > rows.length ? make("li", { class: "meta" }, _`and ${number(more - rows.length)} more`) : ""));
 
 function show({ filters: [trial], blinded }) {
   missing = blinded.map(({ kind, id, name }) => ({ kind, id, name }));
@@ -39,10 +54,17 @@ function show({ filters: [trial], blinded }) {
     make("dl", { class: "facts" },
       make("dt", {}, _("Processes")), make("dd", {}, `${number(trial.processes_meant)}, ${share(trial.process_share)}`),
       make("dt", {}, _("Events dropped")), make("dd", {}, `${number(trial.events_dropped)}, ${share(trial.event_share)}`)),
-    ...blinded.map((one) => make("label", { class: "check warn-text" }, make("input", { type: "checkbox" }), make("span", {}, _`Goes blind: ${one.kind} `, make("a", { href: `${PAGES[one.kind]}${encodeURIComponent(one.id)}` }, untrusted(one.name)), _`, ${number(one.hits)} hits`))),
-    blinded.length ? "" : make("p", { class: "good-text" }, _("No rule and no watchlist goes blind.")));
+    ...blinded.map((one) => make("label", { class: "check warn-text" }, make("input", { type: "checkbox" }), make("span", {}, _`Goes blind: ${one.kind} `, make("a", { href: `${PAGES[one.kind]}${encodeURIComponent(one.id)}` }, untrusted(one.name)), ", ", make("a", { href: `/ui/alerts?q=${encodeURIComponent(`source:${one.kind} source_id:"${one.id}"`)}&t=-24h` }, many(one.hits, _("hit"), _("hits")))))),
+    blinded.length ? "" : make("p", { class: "good-text" }, _("No rule and no watchlist goes blind.")),
+    make("div", { class: "splits" }, ...splits(trial)));
   ready();
 }
+
+const splits = ({ dropped_by: by, dropped_hosts: hosts, dropped_paths: paths }) => [
+  split(_("Kind"), by.kind, 0, (one) => make("span", { translate: "no" }, one.name)),
+  split(_("Host"), by.host, hosts, (one) => make("a", { href: `/ui/sensors/${one.sensor_id}` }, untrusted(one.hostname))),
+  split(_("Program"), by.path, paths, (one) => make("span", { class: "mono" }, untrusted(one.path))),
+];
 
 // What the filter in the form does with the event that is typed in beside it.
 async function trySample() {

@@ -1,6 +1,6 @@
 """Streams the processes active since a time, with the fields that filters test."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from vedette.limits import SEGMENT_WINDOW_MS
@@ -9,7 +9,8 @@ from vedette.store.sql.column_lists import COUNTS
 
 
 class DayProcess(NamedTuple):
-    """A process with its metadata; `events` counts those since the given time."""
+    """A process with its metadata; `counts` has its events since the given time, by kind in the
+    order of `EVENT_KINDS`."""
 
     process_id: str
     sensor_id: int
@@ -20,19 +21,37 @@ class DayProcess(NamedTuple):
     parent_path: str
     parent_cmdline: str
     parent_md5: str
-    events: int
+    counts: Sequence[int]
+
+    @property
+    def events(self) -> int:
+        return sum(self.counts)
 
 
-def processes_since(engine: Engine, since_us: int, limit: int) -> Iterator[DayProcess]:
+def count_processes_since(engine: Engine, since_us: int) -> int:
+    """About how many processes have events since a time (epoch microseconds)."""
+    found: int = engine.query(
+        "SELECT uniq(process_id) FROM segment WHERE window_ms >= {since_ms:UInt64}",
+        {"since_ms": _window_ms(since_us)},
+    ).rows[0][0]
+    return found
+
+
+def processes_since(engine: Engine, since_us: int, limit: int) -> Generator[DayProcess, None, None]:
     """Processes with events since a time (epoch microseconds), newest first, at most `limit`."""
-    since_ms = max(0, since_us // 1_000 - SEGMENT_WINDOW_MS)
     with engine.stream(
         "SELECT process_id, any(sensor_id), max(path), max(cmdline), max(process_md5), "
         "max(parent_id), max(parent_path), max(parent_cmdline), max(parent_md5), "
-        f"sum({' + '.join(COUNTS)}) FROM segment WHERE window_ms >= {{since_ms:UInt64}} "
+        f"[{', '.join(f'sum({name})' for name in COUNTS)}] "
+        "FROM segment WHERE window_ms >= {since_ms:UInt64} "
         f"GROUP BY process_id ORDER BY max(window_ms) DESC, process_id LIMIT {limit:d}",
-        {"since_ms": since_ms},
+        {"since_ms": _window_ms(since_us)},
         settings=engine.capabilities.process_group_settings,
     ) as blocks:
         for block in blocks:
             yield from map(DayProcess._make, block)
+
+
+def _window_ms(since_us: int) -> int:
+    """The first window that can have events since a time."""
+    return max(0, since_us // 1_000 - SEGMENT_WINDOW_MS)

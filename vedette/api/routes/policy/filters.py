@@ -1,16 +1,16 @@
 """Ingress filters, which drop telemetry before it is stored (docs/ingress-filters.md)."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from vedette.alerting.blinded_rules import blinded_rules
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
+from vedette.api.routes.policy.filter_trials import told_trial, trial_of
 from vedette.api.schemas.ingress_filter import (
     MEASURED,
     accepted_blind,
@@ -32,12 +32,9 @@ from vedette.ingest.filter import try_event
 from vedette.model.ingress_filter import IngressFilter
 from vedette.model.principal import Principal
 from vedette.model.scope import Scope
-from vedette.respond.filter_trial import Trial, blinded_by, try_filters
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import filter_counts, filters
 from vedette.state.policy.filter_counts import NOTHING_DONE, FilterActivity
-from vedette.state.sensors.host_registry import all_sensors
-from vedette.watchlists.blinded import blinded_watchlists
 
 router = APIRouter(tags=["ingress filters"])
 
@@ -49,6 +46,9 @@ Body = Annotated[Any, Depends(json_value)]
 _BASE: Final = "/api/v1/ingress_approvedlist"
 _OLDER: Final = "/api/v1/ingress_whitelist"
 
+_PROGRESS: Final = described(
+    ("progress", "true: answers lines of JSON while it runs, the last of them the result")
+)
 _DRY_RUN: Final = described(
     ("dry_run", "true: store nothing, say what the filters would have dropped of the last day")
 )
@@ -72,38 +72,49 @@ def legacy(here: Here, caller: Caller, scope: Within) -> Response:
 @router.post(f"{_BASE}/legacy", summary="Create ingress filters", openapi_extra=_DRY_RUN)
 @router.post(_OLDER, summary="Create ingress filters", openapi_extra=_DRY_RUN)
 @router.post(_BASE, summary="Create ingress filters", openapi_extra=_DRY_RUN)
-def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
+async def create(request: Request, here: Here, caller: Caller, body: Body) -> Response:
     """Takes a list of filters, or one; answers the list of their ids. All are created or none.
     `accepted_blind` names what a trial said goes blind (`kind`, `id`, perhaps `name`): it is kept
     in the audit log, with the entry of the filter."""
     now_us = here.clock.now_us()
     objects = _objects(body)
-    new = [new_filter(one, now_us) for one in objects]
+    new = await to_thread.run_sync(_new, objects, now_us)
     if len({one.id for one in new}) < len(new):
         raise BadRequestError("id: two filters of the request have the same one")
     if flag(request.query_params, "dry_run"):
-        return json_answer(_trial_body(here, new, now_us))
-    accepted = {one.id: accepted_blind(given) for one, given in zip(new, objects, strict=True)}
-    filters.add(here.database, new, id_of(here.database, caller.name), now_us, accepted)
-    here.filters.reload()
+        return json_answer(await trial_of(request, here, new))
+
+    def work() -> None:
+        pairs = zip(new, objects, strict=True)
+        accepted = {one.id: accepted_blind(given) for one, given in pairs}
+        filters.add(here.database, new, id_of(here.database, caller.name), now_us, accepted)
+        here.filters.reload()
+
+    await to_thread.run_sync(work)
     return json_answer([one.id for one in new])
 
 
-@router.post(f"{_OLDER}/check", summary="Check ingress filters")
-@router.post(f"{_BASE}/check", summary="Check ingress filters")
-def check(here: Here, body: Body) -> Response:
+@router.post(f"{_OLDER}/check", summary="Check ingress filters", openapi_extra=_PROGRESS)
+@router.post(f"{_BASE}/check", summary="Check ingress filters", openapi_extra=_PROGRESS)
+async def check(request: Request, here: Here, body: Body) -> Response:
     """Stores nothing. Takes `filters`, and says what `dry_run` says of them: what they would have
     dropped of the last day, and what would go blind. With `sample` (a process, its parent and one
-    event) it says of that alone which entries fit and what would be dropped."""
+    event) it says of that alone which entries fit and what would be dropped. It ends when its
+    client goes away."""
     if not isinstance(body, dict) or not body.keys() <= {"filters", "sample"}:
         raise BadRequestError("the body must be an object with `filters` and perhaps `sample`")
     now_us = here.clock.now_us()
-    new = [new_filter(one, now_us) for one in _objects(body.get("filters"))]
+    new = await to_thread.run_sync(_new, _objects(body.get("filters")), now_us)
     if "sample" not in body:
-        return json_answer(_trial_body(here, new, now_us))
-    sample = sample_event(body["sample"])
-    tried = [event_trial_body(one.id, try_event(one, sample)) for one in new]
-    return json_answer({"dry_run": True, "samples": tried})
+        if flag(request.query_params, "progress"):
+            return await told_trial(request, here, new)
+        return json_answer(await trial_of(request, here, new))
+
+    def work() -> list[dict[str, Any]]:
+        sample = sample_event(body["sample"])
+        return [event_trial_body(one.id, try_event(one, sample)) for one in new]
+
+    return json_answer({"dry_run": True, "samples": await to_thread.run_sync(work)})
 
 
 @router.put(f"{_OLDER}/legacy", summary="Change several ingress filters")
@@ -218,6 +229,11 @@ def _settings(one: IngressFilter) -> dict[str, Any]:
     return filter_body(one)
 
 
+def _new(objects: Sequence[dict[str, Any]], now_us: int) -> list[IngressFilter]:
+    """In a thread: their patterns are compiled."""
+    return [new_filter(one, now_us) for one in objects]
+
+
 def _objects(body: Any) -> list[dict[str, Any]]:
     objects = body if isinstance(body, list) else [body]
     if not objects or not all(isinstance(one, dict) for one in objects):
@@ -230,34 +246,3 @@ def _is_visible(one: IngressFilter, caller: Principal, scope: Scope) -> bool:
     if groups is None or one.is_global:
         return True
     return not groups.isdisjoint(one.group_ids) or any(map(scope.allows, one.sensor_ids))
-
-
-def _trial_body(here: Services, new: list[IngressFilter], now_us: int) -> dict[str, Any]:
-    sensors = all_sensors(here.database)
-    trials = try_filters(here.engine, sensors, new, now_us)
-    detections = [
-        partial(blinded_watchlists, here.database),
-        partial(blinded_rules, here.database),
-    ]
-    return {
-        "dry_run": True,
-        "filters": [_trial(trial) for trial in trials],
-        "blinded": [
-            {"kind": one.kind, "id": one.id, "name": one.name, "hits": one.hits}
-            for one in blinded_by(here.engine, sensors, new, now_us, detections)
-        ],
-    }
-
-
-def _trial(trial: Trial) -> dict[str, Any]:
-    return {
-        "id": trial.filter_id,
-        "processes": trial.processes,
-        "processes_meant": trial.processes_meant,
-        "process_share": trial.processes_meant / max(trial.processes, 1),
-        "events": trial.events,
-        "events_dropped": trial.events_dropped,
-        "event_share": trial.events_dropped / max(trial.events, 1),
-        "estimated": trial.is_estimate,
-        "partial": trial.is_partial,
-    }

@@ -28,6 +28,13 @@ async def run_lookup(request: Request, here: Services, work: Callable[[BoundedEn
     return await here.lookups.run(_user(request), _disconnected(request), work, deadline_s)
 
 
+async def run_check(
+    request: Request, here: Services, work: Callable[[BoundedEngine], T], deadline_s: float
+) -> T:
+    """For routes that may read the whole store and take longer than a search may."""
+    return await here.searches.run(_user(request), _disconnected(request), work, deadline_s)
+
+
 def with_histogram(
     body: dict[str, Any], began: float, here: Services, count: Callable[[float], Histogram]
 ) -> dict[str, Any]:

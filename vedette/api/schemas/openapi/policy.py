@@ -68,6 +68,14 @@ _TRIAL: Final[dict[str, Schema]] = {
     **alike(("processes", "processes_meant", "events", "events_dropped"), INTEGER),
     **alike(("process_share", "event_share"), NUMBER),
     **alike(("estimated", "partial"), FLAG),
+    "dropped_by": record(
+        {
+            "kind": listing(record({"name": TEXT, "events": INTEGER})),
+            "host": listing(record({"sensor_id": INTEGER, "hostname": TEXT, "events": INTEGER})),
+            "path": listing(record({"path": TEXT, "events": INTEGER})),
+        }
+    ),
+    **alike(("dropped_hosts", "dropped_paths"), INTEGER),
 }
 _ROWS_WHEN_MOUNTED: Final = alike(("deletedDocs", "maxDoc", "numDocs"), INTEGER)
 _PARTITION: Final[dict[str, Schema]] = {

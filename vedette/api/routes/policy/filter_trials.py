@@ -1,0 +1,93 @@
+"""Trials of ingress filters over the last day: bounded, ended with their request, and telling how
+far they are (docs/ingress-filters.md#what-a-trial-says)."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+
+from vedette.alerting.blinded_rules import blinded_rules
+from vedette.api.http.error_responses import error_body
+from vedette.api.http.responses import json_answer
+from vedette.api.routes.search.run import run_check
+from vedette.api.schemas.ingress_filter import trial_body
+from vedette.api.services import Services
+from vedette.errors import VedetteError
+from vedette.limits import DRY_RUN_PROGRESS_S, DRY_RUN_READ_SHARE, DRY_RUN_S
+from vedette.model.ingress_filter import IngressFilter
+from vedette.respond.filter_trial import Tell, check_filters, tell_nobody
+from vedette.search.bounded_engine import BoundedEngine
+from vedette.state.sensors.host_registry import all_sensors
+from vedette.watchlists.blinded import blinded_watchlists
+
+
+async def trial_of(
+    request: Request, here: Services, wanted: Sequence[IngressFilter], tell: Tell = tell_nobody
+) -> dict[str, Any]:
+    """What filters would have dropped of the last day, and what would go blind by it."""
+
+    def work(engine: BoundedEngine) -> dict[str, Any]:
+        def told(what: str, done: int, of: int) -> None:
+            engine.cancel.raise_if_cancelled()
+            tell(what, done, of)
+
+        sensors = all_sensors(here.database)
+        detections = [
+            partial(blinded_watchlists, here.database),
+            partial(blinded_rules, here.database),
+        ]
+        until_s = time.monotonic() + DRY_RUN_S * DRY_RUN_READ_SHARE
+        trials, blinded = check_filters(
+            engine, sensors, wanted, here.clock.now_us(), detections, until_s, told
+        )
+        return trial_body(trials, blinded, sensors)
+
+    return await run_check(request, here, work, DRY_RUN_S)
+
+
+async def told_trial(request: Request, here: Services, wanted: Sequence[IngressFilter]) -> Response:
+    """Lines of JSON: `{"progress": {"of": ..., "done": ..., "looking_at": ...}}` while the trial
+    runs, at last its result, or what went wrong."""
+    progress: dict[str, Any] = {}
+
+    def tell(what: str, done: int, of: int) -> None:
+        progress.update(looking_at=what, done=done, of=of)
+
+    trial = asyncio.ensure_future(trial_of(request, here, wanted, tell))
+    try:
+        # What fails at once, or is done, is an answer as any other.
+        await asyncio.wait({trial}, timeout=DRY_RUN_PROGRESS_S)
+    except BaseException:
+        trial.cancel()
+        raise
+    if trial.done():
+        return json_answer(trial.result())
+    return StreamingResponse(lines_of(trial, progress), media_type="application/x-ndjson")
+
+
+async def lines_of(
+    trial: "asyncio.Future[dict[str, Any]]", progress: dict[str, Any]
+) -> AsyncIterator[bytes]:
+    """How far a trial is, until it ends, then what came of it. Ends it when nobody reads on."""
+    try:
+        while not trial.done():
+            yield orjson.dumps({"progress": progress}, option=orjson.OPT_APPEND_NEWLINE)
+            await asyncio.wait({trial}, timeout=DRY_RUN_PROGRESS_S)
+        yield orjson.dumps(_outcome(trial), option=orjson.OPT_APPEND_NEWLINE)
+    finally:
+        trial.cancel()
+
+
+def _outcome(trial: "asyncio.Future[dict[str, Any]]") -> dict[str, Any]:
+    try:
+        return trial.result()
+    except VedetteError as error:
+        return error_body(error)
+    except ClientDisconnect:
+        return {}
