@@ -1,10 +1,15 @@
 """Ingress filters that sensors apply themselves, as check-ins deliver them."""
 
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from vedette.model.ingress_filter import EVENT_LISTS, PROCESS_LISTS, IngressFilter
+from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.policy import filters
+from vedette.state.sensors.sensor_list import own_check_ins
 
 _GROUP_BITS: Final = 20
 _GROUP_MASK: Final = (1 << _GROUP_BITS) - 1
@@ -44,6 +49,55 @@ class SensorFilters:
             if one.applies_to(sensor.id, sensor.group_id, sensor.os_type)
         ]
         return {"version": list_version(newest, sensor.group_id), "filters": wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """How far a filter has come to the sensors that are to apply it."""
+
+    sensors: int
+    waiting: int
+    """Those that have not checked in since the filter was changed."""
+
+
+def fetched(
+    database: Database, scope: Scope, wanted: Sequence[IngressFilter]
+) -> dict[str, Fetched]:
+    """By the id of the filters that are on and sent to sensors: how many of the scope's sensors
+    they are for, and have not fetched them."""
+    sent = [one for one in wanted if one.enabled and one.filter_on_sensor]
+    if not sent:
+        return {}
+    # Sensors of a group and a system have the same filters, but for those that name sensors.
+    alike: dict[tuple[int, str], list[int]] = {}
+    named: dict[int, tuple[int, str, int]] = {}
+    for sensor_id, group_id, os_type, checkin_us in own_check_ins(database, scope):
+        alike.setdefault((group_id, os_type), []).append(checkin_us)
+        named[sensor_id] = (group_id, os_type, checkin_us)
+    for times in alike.values():
+        times.sort()
+    return {one.id: _fetched(one, alike, named) for one in sent}
+
+
+def _fetched(
+    one: IngressFilter,
+    alike: Mapping[tuple[int, str], list[int]],
+    named: Mapping[int, tuple[int, str, int]],
+) -> Fetched:
+    if one.sensor_ids and not one.is_global:
+        times = sorted(
+            checkin_us
+            for sensor_id in one.sensor_ids
+            for group_id, os_type, checkin_us in [named.get(sensor_id, (-1, "", 0))]
+            if group_id >= 0 and one.applies_to(sensor_id, group_id, os_type)
+        )
+        return Fetched(len(times), bisect_right(times, one.modify_us))
+    mine = [
+        times
+        for (group_id, os_type), times in alike.items()
+        if one.applies_to(0, group_id, os_type)
+    ]
+    return Fetched(sum(map(len, mine)), sum(bisect_right(times, one.modify_us) for times in mine))
 
 
 def list_version(version: int, group_id: int) -> int:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.schemas.ingress_filter import filter_body
@@ -19,6 +20,7 @@ from vedette.errors import NotFoundError
 from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
+from vedette.respond.filters import fetched
 from vedette.state.policy import filter_counts, filters, groups
 from vedette.state.policy.filter_counts import NOTHING_DONE, hours_until
 from vedette.state.sensors import sensor_list
@@ -50,7 +52,16 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
         _, found = filters.load(here.database)
         shown = [one for one in found if _is_visible(one, caller, scope)]
         did = filter_counts.activity(here.database, here.clock.now_us())
-        return {"filters": shown, "did": did, "nothing": NOTHING_DONE}
+        told = shown[: limits.FILTERS_TOLD_MAX]
+        ids = [one.id for one in told]
+        return {
+            "filters": shown,
+            "did": did,
+            "nothing": NOTHING_DONE,
+            "fetched": fetched(here.database, scope, told),
+            # The audit log is for global administrators.
+            "blind": filters.blind_by(here.database, ids) if caller.is_global_admin else {},
+        }
 
     sample = _sample(params)
     program, kind = sample["path"], sample["kind"]
@@ -116,6 +127,7 @@ async def one(filter_id: str, request: Request, here: Here, scope: Within) -> Re
             "hours": list(hours_until(now_us)),
             "groups": [names.get(one, str(one)) for one in found.group_ids if _sees(caller, one)],
             "sensors": sensor_list.some(here.database, scope, found.sensor_ids),
+            "fetched": fetched(here.database, scope, [found]).get(found.id),
         }
 
     return render(

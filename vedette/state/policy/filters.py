@@ -19,6 +19,7 @@ from vedette.model.ingress_filter import IngressFilter
 from vedette.state.db import audit_log, list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, INGRESS_FILTER
+from vedette.state.db.schema_audit import AUDIT
 from vedette.state.policy import filter_counts
 from vedette.state.policy.group_options import options_of
 
@@ -27,6 +28,14 @@ Accepted = Mapping[str, Sequence[Mapping[str, str]]]
 in the audit log and nowhere else."""
 
 _VERSION = "ingress_filter_version"
+_AUDITED = "ingress filter"
+_NO_MEANING = frozenset(
+    (
+        *("name", "description", "version", "internal", "enabled", "track_metrics", "expires_us"),
+        *("filter_on_sensor", "filter_on_server"),
+    )
+)
+"""Members of a filter by whose change nothing else goes blind, or sees again."""
 _COLUMNS = ("id", "priority", "create_us", "modify_us", "create_user_id", "modify_user_id")
 _ENDS = '"expires_us":'
 _BODY = tuple(one.name for one in fields(IngressFilter) if one.name not in _COLUMNS)
@@ -122,6 +131,32 @@ def change(
         return changed
 
 
+def blind_by(database: Database, filter_ids: Sequence[str]) -> dict[str, int]:
+    """How many detections go blind with each filter, by what was accepted when it came to mean what
+    it means. Of the newest `FILTER_AUDIT_ENTRIES_MAX` entries of the audit log about them."""
+    found: dict[str, int] = {}
+    query = (
+        select(AUDIT.c.target, AUDIT.c.before, AUDIT.c.after)
+        .where(AUDIT.c.target.in_(filter_ids), AUDIT.c.kind == _AUDITED)
+        .order_by(AUDIT.c.number.desc())
+        .limit(limits.FILTER_AUDIT_ENTRIES_MAX)
+    )
+    with database.reading() as connection:
+        for filter_id, before, after in connection.execute(query):
+            if filter_id in found or not after:
+                continue
+            now = json.loads(after)
+            if "accepted_blind" in now or _meaning(now) != _meaning(json.loads(before or "{}")):
+                found[filter_id] = len(now.get("accepted_blind", ()))
+    return found
+
+
+def _meaning(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What a filter drops, of an entry of the audit log."""
+    body = json.loads(entry.get("body", "{}"))
+    return {name: value for name, value in body.items() if name not in _NO_MEANING}
+
+
 def remove(database: Database, filter_ids: Sequence[str]) -> None:
     """Deletes filters, all of them or none. Raises NotFoundError."""
     with database.writing() as connection:
@@ -171,7 +206,7 @@ def _get(connection: Connection, filter_id: str) -> IngressFilter:
 def _note_accepted(connection: Connection, filter_id: str, accepted: Accepted | None) -> None:
     if accepted and accepted.get(filter_id):
         named = {"accepted_blind": accepted[filter_id]}
-        audit_log.complete(connection, "ingress filter", filter_id, named)
+        audit_log.complete(connection, _AUDITED, filter_id, named)
 
 
 def _unknown(filter_id: str) -> NotFoundError:

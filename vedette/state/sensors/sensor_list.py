@@ -232,6 +232,18 @@ QUERY = (
 )
 
 
+def own_check_ins(database: Database, scope: Scope) -> list[tuple[int, int, str, int]]:
+    """Id, group, system and last check-in (epoch microseconds) of the scope's sensors that run our
+    own program."""
+    query = select(SENSOR.c.id, SENSOR.c.group_id, SENSOR.c.os_type, SENSOR.c.checkin_us).where(
+        _condition(scope, SensorQuery(), 0),
+        SENSOR.c.key_sha256.is_not(None),
+        SENSOR.c.uninstalled_us == 0,
+    )
+    with database.reading() as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
 def isolation_changes(database: Database, scope: Scope) -> list[dict[str, object]]:
     """Sensors of a scope whose isolation is not yet, or no longer, as it was ordered: id, name, and
     whether it is wanted. The first few by id."""
