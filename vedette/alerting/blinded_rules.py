@@ -10,7 +10,7 @@ from vedette.ingest.normalise.values import registry_path
 from vedette.limits import BLINDED_SAMPLES_MAX, DRY_RUN_EVENTS_MAX
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import EVERYTHING
-from vedette.respond.filter_trial import Blinded, FilterEffect, Tell, tell_nobody
+from vedette.respond.filter_trial import Blinded, FilterEffect, OnProgress, no_progress
 from vedette.state.db.database import Database
 from vedette.state.policy import rules
 from vedette.store.engine.client import Engine
@@ -26,7 +26,7 @@ def blinded_rules(
     engine: Engine,
     effects: Sequence[FilterEffect],
     since_us: int,
-    tell: Tell = tell_nobody,
+    on_progress: OnProgress = no_progress,
 ) -> list[Blinded]:
     """The rules that are on and have hits since a time that the filters would have suppressed; of
     more than `BLINDED_SAMPLES_MAX` hits of a rule the newest are looked at."""
@@ -34,7 +34,7 @@ def blinded_rules(
     missed: Counter[str] = Counter()
     hits = newest_process_hits(engine, since_us, BLINDED_SAMPLES_MAX)
     for at, hit in enumerate(hits):
-        tell("rules", at, len(hits))
+        on_progress("rules", at, len(hits))
         meant = [one for one in effects if hit.process_id in one.processes]
         if hit.rule_id in on and meant and _is_missed(engine, hit, meant):
             missed[hit.rule_id] += hit.count

@@ -25,7 +25,7 @@ DRY_RUN_SPLIT_MAX = 10
 """Hosts, programs and kinds of events of which such a trial says how much of them is dropped; of
 more those with the most."""
 
-DRY_RUN_TOLD_EVERY = 10_000
+DRY_RUN_PROGRESS_EVERY = 10_000
 """Processes after which such a trial says how far it is, and looks whether anybody waits for it."""
 
 DRY_RUN_S = 180.0

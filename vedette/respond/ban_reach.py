@@ -44,7 +44,7 @@ class BanReach:
 
 def ban_reach(engine: Engine, digest: str, scope: Scope, now_us: int) -> BanReach:
     """What a ban of the program with this hash (lower case) would hit. Bans go by MD5; what a
-    program of which hosts report the SHA-256 alone is, is told alike."""
+    program of which hosts report the SHA-256 alone is, is answered alike."""
     found = binaries_of(engine, [digest], scope)
     row = found[0] if found else {}
     frequency = frequency_of(engine, column_of(digest), digest, scope)

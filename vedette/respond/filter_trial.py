@@ -17,8 +17,8 @@ from vedette.limits import (
     DRY_RUN_EVENT_PROCESSES_MAX,
     DRY_RUN_EVENTS_MAX,
     DRY_RUN_PROCESSES_MAX,
+    DRY_RUN_PROGRESS_EVERY,
     DRY_RUN_SPLIT_MAX,
-    DRY_RUN_TOLD_EVERY,
     FILTER_ANCESTORS_MAX,
 )
 from vedette.model.columns import EVENT_KINDS, KIND_BY_STRUCT
@@ -37,13 +37,13 @@ from vedette.store.read.recent_processes import (
 DAY_US: Final = 24 * 3600 * 1_000_000
 _KINDS: Final = tuple(kind.name for kind in EVENT_KINDS)
 
-Tell = Callable[[str, int, int], None]
-"""Told how far a dry run is: what it looks at (`processes`, `watchlists`, `rules`), at how many of
-them it has looked, and how many there are. Raises where nobody waits for it any more."""
+OnProgress = Callable[[str, int, int], None]
+"""Called with how far a dry run is: what it looks at (`processes`, `watchlists`, `rules`), at how
+many of them it has looked, and how many there are. Raises where nobody waits for it any more."""
 
 
-def tell_nobody(_what: str, _done: int, _of: int) -> None:
-    """For dry runs of which nobody wants to know how far they are."""
+def no_progress(_what: str, _done: int, _of: int) -> None:
+    """For dry runs that nobody follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class FilterEffect:
         return kept
 
 
-BlindedBy = Callable[[Engine, Sequence[FilterEffect], int, Tell], list[Blinded]]
+BlindedBy = Callable[[Engine, Sequence[FilterEffect], int, OnProgress], list[Blinded]]
 """One kind of detection: the hits since a time that filters would have suppressed."""
 
 
@@ -169,7 +169,7 @@ def check_filters(
     now_us: int,
     detections: Sequence[BlindedBy],
     until_s: float,
-    tell: Tell = tell_nobody,
+    on_progress: OnProgress = no_progress,
 ) -> tuple[list[Trial], list[Blinded]]:
     """A dry run for each filter, as if it were the only one, enabled and enforced by the server;
     and the detections of some kinds that would miss hits of the last day, were all in force.
@@ -183,10 +183,12 @@ def check_filters(
         begun_s = time.monotonic()
         mine_s = begun_s + max(0.0, until_s - begun_s) / (len(wanted) - at)
         filters = _enforced(one)
-        read, matched = _meant(engine, sensors, one, filters, since_us, mine_s, of, tell)
+        read, matched = _meant(engine, sensors, one, filters, since_us, mine_s, of, on_progress)
         trials.append(_trial(engine, one, filters, read, matched))
         effects.append(FilterEffect(filters, matched, one.filter_all_events))
-    return trials, [found for ask in detections for found in ask(engine, effects, since_us, tell)]
+    return trials, [
+        found for ask in detections for found in ask(engine, effects, since_us, on_progress)
+    ]
 
 
 def _trial(
@@ -239,7 +241,7 @@ def _meant(
     since_us: int,
     until_s: float,
     of: int,
-    tell: Tell,
+    on_progress: OnProgress,
 ) -> tuple[_Read, set[str]]:
     """The processes since a time, and those that the filter means."""
     read = _Read()
@@ -247,8 +249,8 @@ def _meant(
     matched: set[str] = set()
     with closing(processes_since(engine, since_us, DRY_RUN_PROCESSES_MAX)) as found:
         for process in found:
-            if not read.processes % DRY_RUN_TOLD_EVERY:
-                tell("processes", read.processes, max(of, read.processes))
+            if not read.processes % DRY_RUN_PROGRESS_EVERY:
+                on_progress("processes", read.processes, max(of, read.processes))
                 read.is_partial = time.monotonic() > until_s
                 if read.is_partial:
                     break

@@ -13,7 +13,7 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import EVERYTHING
 from vedette.query.match import compile_match
-from vedette.respond.filter_trial import Blinded, FilterEffect, Tell, tell_nobody
+from vedette.respond.filter_trial import Blinded, FilterEffect, OnProgress, no_progress
 from vedette.state.db.database import Database
 from vedette.state.policy import watchlists
 from vedette.state.policy.watchlists import Watchlist
@@ -30,7 +30,7 @@ def blinded_watchlists(
     engine: Engine,
     effects: Sequence[FilterEffect],
     since_us: int,
-    tell: Tell = tell_nobody,
+    on_progress: OnProgress = no_progress,
 ) -> list[Blinded]:
     """The watchlists with the hits since a time that the filters would have suppressed; of more
     than `BLINDED_SAMPLES_MAX` hits the newest are looked at."""
@@ -42,7 +42,7 @@ def blinded_watchlists(
         ]
     found = []
     for at, one in enumerate(stored):
-        tell("watchlists", at, len(stored))
+        on_progress("watchlists", at, len(stored))
         if missed := _missed(engine, one, effects, since_us):
             found.append(Blinded("watchlist", str(one.id), one.name, missed))
     return found

@@ -12,7 +12,7 @@ from vedette.errors import UnavailableError
 from vedette.model.host import SensorRef
 from vedette.model.ingress_filter import IngressFilter
 from vedette.respond import filter_trial
-from vedette.respond.filter_trial import DAY_US, Tell, Trial, check_filters, tell_nobody
+from vedette.respond.filter_trial import DAY_US, OnProgress, Trial, check_filters, no_progress
 from vedette.store.engine.client import ClickHouseEngine
 
 NOW_US = HOUR_MS * 1_000 + DAY_US // 2
@@ -24,10 +24,10 @@ def tried(
     engine: ClickHouseEngine,
     *wanted: IngressFilter,
     ends_in_s: float = 60.0,
-    tell: Tell = tell_nobody,
+    on_progress: OnProgress = no_progress,
 ) -> list[Trial]:
     until_s = time.monotonic() + ends_in_s
-    return check_filters(engine, SENSORS, wanted, NOW_US, (), until_s, tell)[0]
+    return check_filters(engine, SENSORS, wanted, NOW_US, (), until_s, on_progress)[0]
 
 
 @pytest.fixture
@@ -82,10 +82,10 @@ def test_of_many_programs_those_with_the_most_events_are_named(engine: ClickHous
 def test_a_trial_says_how_far_it_is(
     engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filter_trial, "DRY_RUN_TOLD_EVERY", 2)
-    told: list[tuple[str, int, int]] = []
-    tried(engine, NOISE, tell=lambda *far: told.append(far))
-    assert told == [("processes", 0, 5), ("processes", 2, 5), ("processes", 4, 5)]
+    monkeypatch.setattr(filter_trial, "DRY_RUN_PROGRESS_EVERY", 2)
+    reported: list[tuple[str, int, int]] = []
+    tried(engine, NOISE, on_progress=lambda *far: reported.append(far))
+    assert reported == [("processes", 0, 5), ("processes", 2, 5), ("processes", 4, 5)]
 
 
 def test_a_trial_ends_when_nobody_waits_for_it(engine: ClickHouseEngine) -> None:
@@ -93,7 +93,7 @@ def test_a_trial_ends_when_nobody_waits_for_it(engine: ClickHouseEngine) -> None
         raise UnavailableError("the query was cancelled", reason="cancelled")
 
     with pytest.raises(UnavailableError):
-        tried(engine, NOISE, tell=gone)
+        tried(engine, NOISE, on_progress=gone)
 
 
 def test_a_trial_without_time_is_of_a_part_and_says_so(engine: ClickHouseEngine) -> None:

@@ -137,7 +137,7 @@ def _value_text(_name: str, value: str | int) -> str:
 
 @router.get("/ui/binary/{md5}", summary="A program")
 async def one(md5: str, request: Request, here: Here, scope: Within) -> Response:
-    """By its MD5, or by its SHA-256 while no host told its MD5."""
+    """By its MD5, or by its SHA-256 while no host reported its MD5."""
     try:
         column = hash_column("md5", md5)
     except BadRequestError:

@@ -1,5 +1,5 @@
-"""Trials of ingress filters over the last day: bounded, ended with their request, and telling how
-far they are (docs/ingress-filters.md#what-a-trial-says)."""
+"""Trials of ingress filters over the last day: bounded, ended with their request, with their
+progress (docs/ingress-filters.md#what-a-trial-says)."""
 
 import asyncio
 import time
@@ -21,21 +21,24 @@ from vedette.api.services import Services
 from vedette.errors import VedetteError
 from vedette.limits import DRY_RUN_PROGRESS_S, DRY_RUN_READ_SHARE, DRY_RUN_S
 from vedette.model.ingress_filter import IngressFilter
-from vedette.respond.filter_trial import Tell, check_filters, tell_nobody
+from vedette.respond.filter_trial import OnProgress, check_filters, no_progress
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.sensors.host_registry import all_sensors
 from vedette.watchlists.blinded import blinded_watchlists
 
 
 async def trial_of(
-    request: Request, here: Services, wanted: Sequence[IngressFilter], tell: Tell = tell_nobody
+    request: Request,
+    here: Services,
+    wanted: Sequence[IngressFilter],
+    on_progress: OnProgress = no_progress,
 ) -> dict[str, Any]:
     """What filters would have dropped of the last day, and what would go blind by it."""
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
-        def told(what: str, done: int, of: int) -> None:
+        def report(what: str, done: int, of: int) -> None:
             engine.cancel.raise_if_cancelled()
-            tell(what, done, of)
+            on_progress(what, done, of)
 
         sensors = all_sensors(here.database)
         detections = [
@@ -44,22 +47,24 @@ async def trial_of(
         ]
         until_s = time.monotonic() + DRY_RUN_S * DRY_RUN_READ_SHARE
         trials, blinded = check_filters(
-            engine, sensors, wanted, here.clock.now_us(), detections, until_s, told
+            engine, sensors, wanted, here.clock.now_us(), detections, until_s, report
         )
         return trial_body(trials, blinded, sensors)
 
     return await run_check(request, here, work, DRY_RUN_S)
 
 
-async def told_trial(request: Request, here: Services, wanted: Sequence[IngressFilter]) -> Response:
+async def trial_with_progress(
+    request: Request, here: Services, wanted: Sequence[IngressFilter]
+) -> Response:
     """Lines of JSON: `{"progress": {"of": ..., "done": ..., "looking_at": ...}}` while the trial
     runs, at last its result, or what went wrong."""
     progress: dict[str, Any] = {}
 
-    def tell(what: str, done: int, of: int) -> None:
+    def on_progress(what: str, done: int, of: int) -> None:
         progress.update(looking_at=what, done=done, of=of)
 
-    trial = asyncio.ensure_future(trial_of(request, here, wanted, tell))
+    trial = asyncio.ensure_future(trial_of(request, here, wanted, on_progress))
     try:
         # What fails at once, or is done, is an answer as any other.
         await asyncio.wait({trial}, timeout=DRY_RUN_PROGRESS_S)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
-from vedette.api.routes.policy.filter_trials import told_trial, trial_of
+from vedette.api.routes.policy.filter_trials import trial_of, trial_with_progress
 from vedette.api.schemas.ingress_filter import (
     MEASURED,
     accepted_blind,
@@ -107,7 +107,7 @@ async def check(request: Request, here: Here, body: Body) -> Response:
     new = await to_thread.run_sync(_new, _objects(body.get("filters")), now_us)
     if "sample" not in body:
         if flag(request.query_params, "progress"):
-            return await told_trial(request, here, new)
+            return await trial_with_progress(request, here, new)
         return json_answer(await trial_of(request, here, new))
 
     def work() -> list[dict[str, Any]]:
