@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -44,7 +45,8 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
 from vedette.state.accounts import kept_views, users
-from vedette.state.policy import suppressions
+from vedette.state.policy import rules, suppressions
+from vedette.state.policy.sigma_rule import SigmaRule
 from vedette.state.policy.suppressions import Suppression
 from vedette.store.engine.query_pool import submit
 from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
@@ -71,6 +73,9 @@ _COLUMNS: Final = (
     *("cmdline", "ioc_value", "assigned_to", "status", "source_id", "sensor_id"),
 )
 """What the queue shows of an alert, and is grouped by."""
+
+_SOURCES: Final = {"rule": "/ui/sigma/", "watchlist": "/ui/watchlists/", "feed": "/ui/feeds/"}
+"""Where what made an alert has its page, by its kind."""
 
 _SPANS: Final = ("-24h", "-7d", "-30d", "")
 
@@ -207,10 +212,26 @@ async def one(alert_id: str, request: Request, here: Here, scope: Within) -> Res
             "offset": offset_of(here, scope, row["sensor_id"]),
             "of_rule": count(phrase("source_id", row["source_id"])) if row["source_id"] else 0,
             "of_host": count(phrase("hostname", row["hostname"])) if row["hostname"] else 0,
+            "source": _SOURCES.get(row["source_kind"], ""),
+            "rule": _rule_of(here, row),
         }
 
     found = await run_lookup(request, here, work)
-    return render(request, "fragments/alerts/one.html", thousand=THOUSAND, **found)
+    return render(
+        request,
+        "fragments/alerts/one.html",
+        thousand=THOUSAND,
+        kept=limits.ALERT_RULE_CHARS_MAX,
+        **found,
+    )
+
+
+def _rule_of(here: Services, row: AlertRow) -> SigmaRule | None:
+    """The rule that made an alert, as it is now; None where it is gone, or no rule made it."""
+    if row["source_kind"] == "rule":
+        with suppress(NotFoundError):
+            return rules.get(here.database, row["source_id"])
+    return None
 
 
 @router.get("/ui/_/alerts/{alert_id}/lineage", summary="The lineage of an alert's process")
