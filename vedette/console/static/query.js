@@ -6,6 +6,7 @@ import { make, number } from "./dom.js";
 import { untrusted } from "./untrusted.js";
 
 const IDLE_MS = 400;
+const LEVELS = { low: _("low"), medium: _("medium"), high: _("high") };
 const PLAIN = /^(?:[^\s()"\\]|\\[^\s()"\\])+$/u;
 
 // A term of the query language that a value alone matches.
@@ -85,7 +86,7 @@ export function startQuery(field) {
       make("span", { class: one.segments === 0 ? "term none" : "term" }, make("code", {}, untrusted(one.term, { short: true })), " ", make("b", {}, number(one.segments))),
     );
     const hints = found.hints.slice(0, 2).map(({ term: text, hint }) => make("span", { class: "hint" }, untrusted(text, { short: true }), ` ${hint}`));
-    help.replaceChildren(...chips, make("span", { class: `cost cost-${["low", "medium", "high"].includes(level) ? level : "low"}` }, _`cost ${level}`), ...hints);
+    help.replaceChildren(...chips, make("span", { class: `cost cost-${level in LEVELS ? level : "low"}` }, _`cost ${LEVELS[level] ?? level}`), ...hints);
   }
 
   async function suggest() {
