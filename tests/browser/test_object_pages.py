@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from tests.browser.conftest import SHARED, Visiting
-from tests.support.served import Server, hire, state_of, wait_for
+from tests.support.served import Server, hire, open_group, state_of, wait_for
 from tests.support.sysmon import story
 from vedette.model.principal import Role
 from vedette.state.db.schema_audit import AUDIT
@@ -91,12 +91,17 @@ def test_a_group_names_what_touches_its_hosts(visiting: Visiting, server: Server
 
 
 def test_a_clear_queue_says_when_the_last_alert_was_made(server: Server) -> None:
-    token = hire(server, "sees-nothing", {})
-    with server.client(**{"X-Auth-Token": token}) as client:
-        text = client.get("/ui/alerts").text
-    assert "Queue is clear" in text
-    assert "None was ever made." in text
-    assert "behind what comes in" not in text  # a figure over all hosts
+    group, sends = open_group(server, "Clear queue")
+    with server.client(Authorization=f"Bearer {sends}") as sender:
+        assert sender.post("/api/v1/ingest", json=story("clear.example").records[:1]).is_success
+    texts = {}
+    for name, roles in (("sees-a-host", {group: Role.VIEWER}), ("sees-nothing", {})):
+        with server.client(**{"X-Auth-Token": hire(server, name, roles)}) as client:
+            texts[name] = client.get("/ui/alerts").text
+        assert "behind what comes in" not in texts[name]  # a figure over all hosts
+    assert "Queue is clear" in texts["sees-a-host"]
+    assert "None was ever made." in texts["sees-a-host"]
+    assert "No host of your sensor groups has sent anything" in texts["sees-nothing"]
 
 
 def test_an_alert_is_copied_as_text_for_a_ticket(visiting: Visiting) -> None:
