@@ -94,7 +94,7 @@ _MAP = """async (count) => {
   const nodes = new Map(nodesOf(count).map((node) => [node.id, node]));
   map.resize();
   const began = performance.now();
-  map.set({ nodes, selected: "n0" });
+  map.set({ nodes, selected: "n0", hidden: new Set() });
   const layout = performance.now() - began;
   const pan = await frames95((step) => {
     map.offset[1] -= 37;
