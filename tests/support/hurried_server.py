@@ -37,7 +37,8 @@ def hurried_server(data: Path) -> Iterator[Server]:
 
 
 def _hurried(words: list[str], environment: Mapping[str, str]) -> None:
-    """A server whose searches have no time for all that they are asked for."""
+    """A server whose searches have no time for all that they are asked for. The share is `Final`
+    for the product; without it only a store that is slow for its deadline would be read in part."""
     deadline._WHOLE_SHARE = 0.0  # type: ignore[misc]
     run_program(words, environment)
 

@@ -51,7 +51,7 @@ def test_a_trial_that_nobody_reads_ends() -> None:
         trial: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         answer = lines_of(trial, FAR)
         await anext(answer)
-        await answer.aclose()  # type: ignore[attr-defined]
+        await answer.aclose()
         return trial.cancelled()
 
     assert asyncio.run(left())

@@ -3,7 +3,7 @@ progress (docs/ingress-filters.md#what-a-trial-says)."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Any
 
@@ -78,7 +78,7 @@ async def trial_with_progress(
 
 async def lines_of(
     trial: "asyncio.Future[dict[str, Any]]", progress: dict[str, Any]
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """How far a trial is, until it ends, then what came of it. Ends it when nobody reads on."""
     try:
         while not trial.done():
