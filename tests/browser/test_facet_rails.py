@@ -20,7 +20,7 @@ def test_programs_are_narrowed_by_facets(visiting: Visiting) -> None:
         )
         assert {"observed_filename_facet", "host_count", "server_added_timestamp"} <= set(facets)
         first = page.locator("[data-facet=host_count] li[data-field]").first
-        count = first.locator(".num").inner_text()
+        count = first.get_attribute("data-count")
         first.locator("[data-narrow=include]").focus()
         page.keyboard.press("+")
         page.wait_for_url("**q=host_count*")
