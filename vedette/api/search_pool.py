@@ -48,12 +48,14 @@ class SearchPool:
         readers_max: int,
         a_user_max: int,
         nice: int = 0,
+        begin_thread: Callable[[], None] = lambda: None,
         is_ingest_behind: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`nice` is that of the engine's threads, see `BoundedEngine`. While `is_ingest_behind`,
-        half as many searches begin."""
+        """`nice` is that of the engine's threads, see `BoundedEngine`; `begin_thread` is the first
+        thing that each thread of the pool does. While `is_ingest_behind`, half as many searches
+        begin."""
         self._engine = engine
-        self._threads = ThreadPoolExecutor(running_max, thread_name_prefix="search")
+        self._threads = ThreadPoolExecutor(running_max, "search", begin_thread)
         self._readers = threading.BoundedSemaphore(readers_max)
         self._running_max = running_max
         self._nice = nice

@@ -42,12 +42,12 @@ from vedette.bootstrap.opening import (
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
-_EVENTS_AT_ONCE: Final = 32
+_EVENTS_AT_ONCE: Final = 16
 """Connections that are accepted, looked at or closed before the event loop does other work: each
 costs a tenth of a millisecond. A flood that ends has 1,500 at once, and the loop's own selector
 gives out 1,024 in one go."""
 
-_HANDSHAKES_AT_ONCE: Final = 8
+_HANDSHAKES_AT_ONCE: Final = 4
 """Set-ups that are begun before the event loop does other work: each costs half a millisecond."""
 
 

@@ -30,6 +30,7 @@ from vedette.bootstrap.background_jobs import (
     bind,
 )
 from vedette.bootstrap.detection_hooks import alerting_sources, detection_hooks
+from vedette.bootstrap.event_loop import defer_to_event_loop
 from vedette.bootstrap.open_blobs import open_blobs
 from vedette.bootstrap.open_forwarders import open_forwarders
 from vedette.bootstrap.write_path import Engines, is_cluster, open_engines, start_write_path
@@ -281,6 +282,7 @@ def _searches(
         readers_max=limits.SEARCH_READERS,
         a_user_max=settings.user_searches_max,
         nice=limits.SEARCH_NICE,
+        begin_thread=defer_to_event_loop,
         is_ingest_behind=lambda: ingest_queue.waiting_bytes > behind_bytes,
     )
     closing.callback(pool.close)
@@ -293,6 +295,7 @@ def _lookups(settings: Settings, engine: Engine, closing: ExitStack) -> SearchPo
         running_max=limits.LOOKUPS_RUNNING_MAX,
         readers_max=limits.LOOKUP_READERS,
         a_user_max=max(settings.user_searches_max, limits.USER_SEARCHES_MAX),
+        begin_thread=defer_to_event_loop,
     )
     closing.callback(pool.close)
     return pool

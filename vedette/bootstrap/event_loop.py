@@ -1,9 +1,9 @@
 """Keeps the event loop from waiting: it accepts, answers health checks and passes work on, so
 everybody waits while it waits. Its work is short, and all that is long has threads of its own.
 
-It has priority over these threads, does not wait for them to start, and collects the garbage of
-all of them: a thread without priority that is interrupted while it collects keeps the interpreter
-lock all the time.
+It has priority over these threads at the cores and at the interpreter lock, does not wait for them
+to start, and collects the garbage of all of them: a thread without priority that is interrupted
+while it collects keeps the interpreter lock all the time.
 """
 
 import asyncio
@@ -19,7 +19,14 @@ import structlog
 from anyio import to_thread
 from anyio._backends._asyncio import WorkerThread
 
-from vedette.limits import EVENT_LOOP_NICE, GARBAGE_ALL_TICKS, GARBAGE_MIDDLE_TICKS, THREAD_IDLE_S
+from vedette.limits import (
+    EVENT_LOOP_NICE,
+    GARBAGE_ALL_TICKS,
+    GARBAGE_MIDDLE_TICKS,
+    THREAD_IDLE_S,
+    THREAD_SWITCH_INTERVAL_S,
+    THREAD_TIMER_SLACK_NS,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +35,9 @@ _SCHED_SETATTR: Final = {"x86_64": 314, "aarch64": 274}
 with it under systemd's RestrictRealtime, and libc has no function for this one."""
 
 _RESET_ON_FORK: Final = 0x01
+
+
+_PR_SET_TIMERSLACK: Final = 29
 
 
 class _Attributes(ctypes.Structure):
@@ -45,10 +55,29 @@ class _Attributes(ctypes.Structure):
     )
 
 
+def defer_to_event_loop() -> None:
+    """Let this thread and those that it starts wait longer for the interpreter lock than the event
+    loop does. For threads that the event loop starts, since they inherit what it has."""
+    _set_timer_slack(THREAD_TIMER_SLACK_NS)
+
+
+def share_interpreter_lock() -> None:
+    """For all threads of the process, before others are started."""
+    sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
+    defer_to_event_loop()
+
+
+def _set_timer_slack(slack_ns: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(slack_ns), 0, 0, 0)
+
+
 def prefer_this_thread() -> bool:
-    """Let this thread run before others, and not those that it starts. False where the process may
-    not (it needs CAP_SYS_NICE), or was started with a nice value of its own: everything works all
-    the same, slower under load."""
+    """Let this thread run before others, and not those that it starts; and let it have the
+    interpreter lock before them. False where the process may not have priority (it needs
+    CAP_SYS_NICE), or was started with a nice value of its own: everything works all the same,
+    slower under load."""
+    _set_timer_slack(1)
     call = _SCHED_SETATTR.get(platform.machine())
     if sys.platform != "linux" or call is None:
         return False
@@ -75,7 +104,12 @@ async def start_threads() -> None:
     WorkerThread.MAX_IDLE_TIME = THREAD_IDLE_S
     count = int(to_thread.current_default_thread_limiter().total_tokens)
     all_there = threading.Barrier(count)
-    await asyncio.gather(*(to_thread.run_sync(all_there.wait) for _ in range(count)))
+
+    def begin() -> None:
+        defer_to_event_loop()
+        all_there.wait()
+
+    await asyncio.gather(*(to_thread.run_sync(begin) for _ in range(count)))
 
 
 def collect_garbage(tick: int) -> None:

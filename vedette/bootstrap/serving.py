@@ -11,7 +11,6 @@ import ipaddress
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +26,12 @@ from vedette.bootstrap.acceptor import Acceptor
 from vedette.bootstrap.assembly import assemble
 from vedette.bootstrap.certificate import Certificate, certificate
 from vedette.bootstrap.descriptors import raise_descriptor_limit, socket_limits
-from vedette.bootstrap.event_loop import collect_garbage, prefer_this_thread, start_threads
+from vedette.bootstrap.event_loop import (
+    collect_garbage,
+    prefer_this_thread,
+    share_interpreter_lock,
+    start_threads,
+)
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import queued_logs
@@ -42,7 +46,6 @@ from vedette.limits import (
     LOCAL_TOKENS_RENEWED_S,
     SHUTDOWN_IDLE_CLOSE_S,
     SHUTDOWN_S,
-    THREAD_SWITCH_INTERVAL_S,
 )
 from vedette.settings import Loaded, Settings
 from vedette.state.db.author import Author
@@ -146,7 +149,7 @@ def serve(loaded: Loaded, clock: Clock | None = None, *, accepted_by: Author | N
 def _serve(loaded: Loaded, clock: Clock, accepted_by: Author | None) -> None:
     settings = loaded.settings
     _check_plain_http(settings)
-    sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
+    share_interpreter_lock()
     grow_without_copies()
     raise_descriptor_limit()
     listener = _listen(settings)

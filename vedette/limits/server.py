@@ -29,10 +29,16 @@ SHUTDOWN_S = 60
 SHUTDOWN_IDLE_CLOSE_S = 0.5
 """How long an idle connection has to close by itself at shutdown."""
 
-THREAD_SWITCH_INTERVAL_S = 0.0001
-"""How long a thread keeps the interpreter lock while another one waits for it: every read of the
-event loop waits that long behind a search that renders its answer. With the default of 5 ms, and
-with 0.5 ms under a flood of connections, these waits were most of what a health check took."""
+THREAD_SWITCH_INTERVAL_S = 0.00002
+"""How long a thread keeps the interpreter lock while another one waits for it, without the timer
+slack of the one that waits. The event loop waits that long behind a search that renders its answer,
+and under a flood some hundred times for one health check: each read, write and close of a socket
+gives the lock away."""
+
+THREAD_TIMER_SLACK_NS = 100_000
+"""How much later than the interval a thread may be woken that waits for the interpreter lock; that
+of the event loop is 1. With an interval as short for all of them, threads that compute would take
+the lock from each other all the time."""
 
 EVENT_LOOP_NICE = -10
 """Of the thread that accepts and answers, against 0 of all others: under load a health check waited

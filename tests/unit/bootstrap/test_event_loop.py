@@ -1,6 +1,7 @@
 """The thread of the event loop runs before those that it starts, and does not wait for them."""
 
 import asyncio
+import ctypes
 import gc
 import os
 import subprocess
@@ -13,8 +14,13 @@ from typing import TypeVar
 import pytest
 from anyio import to_thread
 
-from vedette.bootstrap.event_loop import collect_garbage, prefer_this_thread, start_threads
-from vedette.limits import EVENT_LOOP_NICE, GARBAGE_ALL_TICKS
+from vedette.bootstrap.event_loop import (
+    collect_garbage,
+    defer_to_event_loop,
+    prefer_this_thread,
+    start_threads,
+)
+from vedette.limits import EVENT_LOOP_NICE, GARBAGE_ALL_TICKS, THREAD_TIMER_SLACK_NS
 
 T = TypeVar("T")
 
@@ -30,6 +36,10 @@ def in_a_thread(work: Callable[[], T]) -> T:
 
 def nice() -> int:
     return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def timer_slack_ns() -> int:
+    return ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)  # PR_GET_TIMERSLACK
 
 
 def preferred() -> tuple[bool, int, int]:
@@ -63,6 +73,30 @@ def test_a_process_that_may_not_goes_on_without() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split()[-2:] == ["False", "0"]
     assert "no priority" in ran.stdout + ran.stderr
+
+
+def test_the_event_loop_is_woken_for_the_interpreter_lock_before_threads_that_it_starts() -> None:
+    def slacks_ns() -> tuple[int, set[int]]:
+        prefer_this_thread()
+
+        async def of_routes() -> set[int]:
+            await start_threads()
+            count = int(to_thread.current_default_thread_limiter().total_tokens)
+            return set(
+                await asyncio.gather(*(to_thread.run_sync(timer_slack_ns) for _ in range(count)))
+            )
+
+        return timer_slack_ns(), asyncio.run(of_routes())
+
+    assert in_a_thread(slacks_ns) == (1, {THREAD_TIMER_SLACK_NS})
+
+
+def test_what_a_thread_starts_that_defers_to_the_event_loop_defers_too() -> None:
+    def started() -> int:
+        defer_to_event_loop()
+        return in_a_thread(timer_slack_ns)
+
+    assert in_a_thread(started) == THREAD_TIMER_SLACK_NS
 
 
 def test_requests_that_come_at_once_start_no_thread() -> None:
