@@ -12,7 +12,7 @@ WORKERS ?= 4
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test thorough forms recorded detections fault contracts fuzz browser check types rules docs bench lock package clean
+.PHONY: demo test thorough forms recorded detections fault contracts fuzz browser check types rules docs bench lock package screenshots clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
