@@ -87,7 +87,7 @@ def _data(data: Path) -> Iterator[Finding]:
                       f"chown it to the user that runs the server, or make {data} for it",
                       )  # fmt: skip
     else:
-        yield Finding("data", "ok", f"data: {data} can be {'written' if there == data else 'made'}")
+        yield Finding("data", "ok", f"data: {data} can be {'written' if data.exists() else 'made'}")
 
 
 def _ciphers(loaded: Loaded) -> Iterator[Finding]:

@@ -154,6 +154,16 @@ def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
     assert "Not a directory" in errors("--data", str(place / "data"))
 
 
+def test_a_data_directory_that_is_there_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    for name, said in (("there", "written"), ("absent", "made")):
+        _, findings = checked("--data", name, "--set", "listen_port=0")
+        assert f"data: {name} can be {said}" in [one["text"] for one in findings]
+
+
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
