@@ -57,6 +57,8 @@ _C: Final = ctypes.PyDLL(None, use_errno=True)
 
 _C.recv.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
 _C.recv.restype = ctypes.c_ssize_t
+_C.send.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
+_C.send.restype = ctypes.c_ssize_t
 
 _EPOLL_CTL_ADD, _EPOLL_CTL_DEL = 1, 2
 
@@ -186,13 +188,15 @@ def _wait_for(client: socket.socket, size: int) -> Opening:
 
 
 def answer_plain_http(client: socket.socket) -> None:
-    """Answers that the port speaks HTTPS, and ends the server's side. What has arrived is read, as
-    a socket with unread data would be reset, and the answer lost."""
+    """Answers that the port speaks HTTPS, and ends the server's side; where the client has gone,
+    nothing of it matters. What has arrived is read, as a socket with unread data would be reset,
+    and the answer lost."""
+    descriptor, room = client.fileno(), ctypes.create_string_buffer(limits.IGNORED_BYTES)
+    _C.recv(descriptor, room, limits.IGNORED_BYTES, 0)
     with suppress(OSError):
-        client.recv(limits.IGNORED_BYTES)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-        client.send(ANSWER)
-        client.shutdown(socket.SHUT_WR)
+    _C.send(descriptor, ANSWER, len(ANSWER), socket.MSG_NOSIGNAL)
+    _C.shutdown(descriptor, socket.SHUT_WR)
 
 
 def origin_of(client: socket.socket) -> Origin | Opening:
