@@ -118,10 +118,16 @@ def _peeked(client: socket.socket, size: int) -> bytes:
     return room.raw[:count]
 
 
-def is_closed_by_client(client: socket.socket) -> bool:
-    """Reads and ignores what a client sends after its answer."""
+def _discard(client: socket.socket) -> int:
+    """Bytes that had arrived, and are read and ignored; 0 where the client has closed, -1 where
+    there are none, or the connection is gone."""
     room = ctypes.create_string_buffer(limits.IGNORED_BYTES)
-    count = _C.recv(client.fileno(), room, limits.IGNORED_BYTES, 0)
+    return int(_C.recv(client.fileno(), room, limits.IGNORED_BYTES, 0))
+
+
+def is_closed_by_client(client: socket.socket) -> bool:
+    """Ignores what a client sends after its answer."""
+    count = _discard(client)
     return count == 0 or (count < 0 and not isinstance(_os_error(), BlockingIOError))
 
 
@@ -191,12 +197,11 @@ def answer_plain_http(client: socket.socket) -> None:
     """Answers that the port speaks HTTPS, and ends the server's side; where the client has gone,
     nothing of it matters. What has arrived is read, as a socket with unread data would be reset,
     and the answer lost."""
-    descriptor, room = client.fileno(), ctypes.create_string_buffer(limits.IGNORED_BYTES)
-    _C.recv(descriptor, room, limits.IGNORED_BYTES, 0)
+    _discard(client)
     with suppress(OSError):
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-    _C.send(descriptor, ANSWER, len(ANSWER), socket.MSG_NOSIGNAL)
-    _C.shutdown(descriptor, socket.SHUT_WR)
+    _C.send(client.fileno(), ANSWER, len(ANSWER), socket.MSG_NOSIGNAL)
+    _C.shutdown(client.fileno(), socket.SHUT_WR)
 
 
 def origin_of(client: socket.socket) -> Origin | Opening:
