@@ -21,9 +21,9 @@ FEW = (
 ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
 TIMES = r"\d[\d ]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+"
-VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b"
-"""What differs from one reading of a page to the next: times, room on the disk, and the number of
-the request."""
+VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b|[\d.]+(?= records a second)"
+"""What differs from one reading of a page to the next: times, room on the disk, the number of the
+request, and how much comes in."""
 LATER = r"(?<=Alerts), [\d ]+ open"
 """What a page asks for seconds after it is there."""
 CONTENT = r"""(within) => {
