@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 import vedette
@@ -12,6 +12,7 @@ from vedette.api.http.error_responses import install_failures
 from vedette.api.http.fast_path import FastPath
 from vedette.api.http.middleware import HttpMetrics, RequestMiddleware
 from vedette.api.http.pages import Pages
+from vedette.api.http.router import Router
 from vedette.api.routes.accounts import (
     approved_list,
     audit,
@@ -89,7 +90,7 @@ from vedette.api.routes.telemetry import (
 from vedette.api.schemas.openapi.document import DESCRIPTION
 from vedette.api.services import Services
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (
+ROUTERS: Final[tuple[Router, ...]] = (
     sensor_protocol.router,  # first: most requests of a fleet are check-ins
     health.router,
     docs.router,
@@ -165,7 +166,6 @@ def create_app(services: Services, pages: Pages | None = None) -> FastAPI:
         title="Vedette",
         version=vedette.__version__,
         description=DESCRIPTION,
-        dependencies=[Depends(authorize)],
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -174,8 +174,8 @@ def create_app(services: Services, pages: Pages | None = None) -> FastAPI:
     )
     app.state.services = services
     app.state.pages = pages
-    for route in routes:
-        _add(app, route)
+    # As they are: included routers are searched twice for each request.
+    app.router.routes.extend(routes)
     install_failures(app)
     metrics = HttpMetrics(services.metrics)
     app.add_middleware(RequestMiddleware, metrics=metrics, bodies=services.bodies)
@@ -184,25 +184,9 @@ def create_app(services: Services, pages: Pages | None = None) -> FastAPI:
 
 
 def all_routes(pages: Pages | None = None) -> Iterator[APIRoute]:
-    """Every route, in the order of matching."""
-    yield from () if pages is None else pages.routes()
-    for router in ROUTERS:
+    """Every route, in the order of matching. Each authorizes its caller first."""
+    for router in (*(() if pages is None else pages.routers), *ROUTERS):
         for route in router.routes:
             assert isinstance(route, APIRoute)
+            assert route.dependant.dependencies[0].call is authorize, route.path
             yield route
-
-
-def _add(app: FastAPI, route: APIRoute) -> None:
-    """Add a route to the application itself: the framework searches included routers twice for
-    each request."""
-    assert not route.dependencies, f"{route.path}: dependencies of a route would be left out"
-    app.add_api_route(
-        route.path,
-        route.endpoint,
-        methods=sorted(route.methods or ()),
-        name=route.name,
-        tags=route.tags,
-        summary=route.summary,
-        openapi_extra=route.openapi_extra,
-        include_in_schema=route.include_in_schema,
-    )

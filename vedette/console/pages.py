@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from vedette.api.http.pages import Pages
 from vedette.api.http.route_rights import Right
+from vedette.api.http.router import Router
 from vedette.console import static_files
 from vedette.console.failure import failure_page
 from vedette.console.screens import (
@@ -32,7 +32,7 @@ from vedette.console.screens import (
     watchlists,
 )
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (
+ROUTERS: Final[tuple[Router, ...]] = (
     static_files.router,
     sign_in.router,
     identity_sign_in.router,

@@ -11,17 +11,17 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.console.catalogue import ENGLISH, LANGUAGES, PSEUDO, translate
 from vedette.console.script_text import with_text
 from vedette.console.short_script import shortened
 from vedette.errors import NotFoundError
 from vedette.limits import STATIC_FILE_S
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 MEDIA_TYPES: Final[Mapping[str, str]] = {
     "css": "text/css; charset=utf-8",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
-from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from vedette.api.http.route_rights import Right
@@ -26,14 +25,6 @@ class Pages:
     routers: tuple[APIRouter, ...]
     access: Mapping[tuple[str, str], Right]
     failure: Failure
-
-    def routes(self) -> list[APIRoute]:
-        return [
-            route
-            for router in self.routers
-            for route in router.routes
-            if isinstance(route, APIRoute)
-        ]
 
 
 def pages_of(request: Request) -> Pages | None:

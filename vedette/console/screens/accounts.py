@@ -5,12 +5,13 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.accounts.audit import object_of
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, time_of, whole_number
 from vedette.api.services import Services, services
@@ -33,7 +34,7 @@ from vedette.state.accounts.tokens import Token
 from vedette.state.accounts.user_rights import effective_rights
 from vedette.state.policy import groups
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from zlib import crc32
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
@@ -18,6 +18,7 @@ from vedette import limits
 from vedette.api.http.access import may, principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
 from vedette.api.http.route_rights import Right
+from vedette.api.http.router import Router
 from vedette.api.routes.search.processes import suppression_of
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
@@ -51,7 +52,7 @@ from vedette.state.policy.suppressions import Suppression
 from vedette.store.engine.query_pool import submit
 from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.policy.bans import checked_md5
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.ban import wanted_hashes
@@ -24,7 +25,7 @@ from vedette.state.policy import bans
 from vedette.state.sensors import sensor_list
 from vedette.store.read.binaries import Spread, spreads_of
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

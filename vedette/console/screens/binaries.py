@@ -6,12 +6,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.binary_requests import order_of
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
@@ -42,7 +43,7 @@ from vedette.state.policy import bans, watchlists
 from vedette.store.read.binaries import binaries_of
 from vedette.store.read.binary_usage import Usage, usage_of
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

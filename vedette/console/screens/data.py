@@ -3,12 +3,13 @@
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.health_summary import disk, health_summary, refused_records
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.services import Services, services
 from vedette.console.histogram import HEIGHT, Bar, period_bars
@@ -22,7 +23,7 @@ from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.partitions.partition import Partition
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 

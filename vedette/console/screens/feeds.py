@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.schemas.threat_report import report_body, report_iocs
@@ -34,7 +35,7 @@ from vedette.store.read.threat.reports import (
 )
 from vedette.watchlists.backtest import DAY_MS
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Final
 
 import re2
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.schemas.ingress_filter import filter_body
 from vedette.api.services import Services, services
 from vedette.console.render import render
@@ -25,7 +26,7 @@ from vedette.state.policy import filter_counts, filters, groups
 from vedette.state.policy.filter_counts import NOTHING_DONE, hours_until
 from vedette.state.sensors import sensor_list
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

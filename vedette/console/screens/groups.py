@@ -3,11 +3,12 @@
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.schemas.group import group_body
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
@@ -25,7 +26,7 @@ from vedette.state.sensors import sensor_list
 from vedette.state.sensors.enrolment import Secret, group_secrets
 from vedette.state.sensors.sensor_list import SensorQuery
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.health_summary import disk, health_summary
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
@@ -38,7 +39,7 @@ from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.read.detection.alert_groups import AlertGroups
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 

@@ -9,13 +9,14 @@ from urllib.parse import quote
 
 import structlog
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette.api.http.access import check_address
 from vedette.api.http.client_address import client_address
 from vedette.api.http.credentials import is_of_own_site
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.http.session_cookie import (
     ATTEMPT_COOKIE,
     session_name,
@@ -39,7 +40,7 @@ from vedette.state.accounts.identity_providers import Provider
 from vedette.state.db.audit_log import Entry
 from vedette.state.db.author import Author, set_author
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 log = structlog.get_logger(__name__)
 
 Here = Annotated[Services, Depends(services)]

@@ -4,12 +4,13 @@ API themselves; here only what heads it."""
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.processes import suppression_of
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import whole_number
@@ -34,7 +35,7 @@ from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.partitions.partition import Partition
 from vedette.store.read.process import SegmentSummary
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

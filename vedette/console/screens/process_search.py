@@ -7,12 +7,13 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import bounded_number
 from vedette.api.schemas.search.search_parameters import window_of
@@ -49,7 +50,7 @@ from vedette.search.processes.process_search import SearchResults, search_proces
 from vedette.search.search_request import ALL_WINDOWS, SearchRequest, Sort, Windows
 from vedette.store.read.binaries import Standing, standings_of
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -3,11 +3,12 @@
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.threat_report import report_body
@@ -18,7 +19,7 @@ from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.reports import report_search
 from vedette.search.search_request import SearchRequest, Sort
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 

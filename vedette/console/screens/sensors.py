@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, whole_number
 from vedette.api.schemas.sensor import status_of
@@ -41,7 +42,7 @@ from vedette.state.sensors.sensor_list import SensorPage, SensorQuery
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 from vedette.state.sensors.sensor_row import SensorRow
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

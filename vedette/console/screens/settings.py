@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import orjson
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.client_address import client_address
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
 from vedette.console.render import render
@@ -27,7 +28,7 @@ from vedette.state.jobs import forwarders, outbox
 from vedette.state.policy import app_control, approved_addresses, groups
 from vedette.state.policy.approved_addresses import is_in
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

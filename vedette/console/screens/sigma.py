@@ -7,12 +7,13 @@ from itertools import islice
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import whole_number
 from vedette.api.schemas.sigma_rule import wanted
@@ -33,7 +34,7 @@ from vedette.state.policy import rule_list, rule_versions, rules
 from vedette.state.policy.rules import Wanted
 from vedette.state.policy.sigma_rule import EarlierText, SigmaRule
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -3,18 +3,19 @@
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.client_address import is_proxy
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.console.render import render
 from vedette.limits import NEXT_CHARS_MAX
 from vedette.state.accounts import identity_providers
 from vedette.state.accounts import license as licenses
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 Here = Annotated[Services, Depends(services)]
 

@@ -4,18 +4,19 @@ from typing import Annotated
 
 import orjson
 from anyio import to_thread
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import RedirectResponse, Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.pages import PAGE_TAG
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.console.navigation import start_page
 from vedette.errors import NotFoundError
 from vedette.model.principal import Principal
 from vedette.state.accounts import kept_views, users
 
-router = APIRouter(tags=[PAGE_TAG], include_in_schema=False)
+router = Router(tags=[PAGE_TAG], include_in_schema=False)
 
 
 @router.get("/ui", summary="The page that a user begins with")

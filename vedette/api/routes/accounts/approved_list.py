@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.client_address import client_address
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described
 from vedette.api.schemas.wire_values import instant
@@ -17,7 +18,7 @@ from vedette.errors import BadRequestError, NotFoundError
 from vedette.respond.approved_reach import approving_reach
 from vedette.state.policy import approved_addresses
 
-router = APIRouter(tags=["approved list"])
+router = Router(tags=["approved list"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
 from vedette import limits
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.parameters import described, flag, time_of, whole_number
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
@@ -20,7 +21,7 @@ from vedette.state.accounts import audit_trail
 from vedette.state.accounts.audit_trail import AuditEntry, Search
 from vedette.state.db.audit_log import Entry
 
-router = APIRouter(tags=["audit"])
+router = Router(tags=["audit"])
 
 Here = Annotated[Services, Depends(services)]
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.identities import identity_body, provider_body, team_pairs
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -16,7 +17,7 @@ from vedette.oidc.provider_url import checked_provider_url
 from vedette.state.accounts import identities, identity_providers
 from vedette.state.accounts.identity_providers import Change
 
-router = APIRouter(tags=["users"])
+router = Router(tags=["users"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -4,13 +4,14 @@ import json
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.schemas.wire_values import instant
@@ -22,7 +23,7 @@ from vedette.state.accounts.kept_views import SavedSearch
 from vedette.state.accounts.users import id_of
 from vedette.state.db.audit_log import Entry
 
-router = APIRouter(tags=["sessions"])
+router = Router(tags=["sessions"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

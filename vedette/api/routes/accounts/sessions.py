@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import segno
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
@@ -20,6 +20,7 @@ from vedette.api.http.credentials import (
 )
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.http.session_cookie import session_name, set_session_cookie
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.wire_values import instant, known_instant
@@ -31,7 +32,7 @@ from vedette.state.accounts.sign_in import Attempt
 from vedette.state.accounts.tokens import Token
 from vedette.state.db.author import Author, set_author
 
-router = APIRouter(tags=["sessions"])
+router = Router(tags=["sessions"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
@@ -15,7 +16,7 @@ from vedette.model.principal import ROLE_NAMES, Role
 from vedette.state.accounts import teams
 from vedette.state.accounts.teams import Team
 
-router = APIRouter(tags=["users"])
+router = Router(tags=["users"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

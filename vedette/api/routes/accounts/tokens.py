@@ -6,12 +6,13 @@ ingest tokens. A secret is shown once, in the answer that issues it.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described
 from vedette.api.schemas.wire_values import instant, known_instant
@@ -22,7 +23,7 @@ from vedette.model.principal import Principal
 from vedette.state.accounts import tokens, users
 from vedette.state.accounts.tokens import NewToken, Token
 
-router = APIRouter(tags=["users"])
+router = Router(tags=["users"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

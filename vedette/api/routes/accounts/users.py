@@ -3,12 +3,13 @@ everybody may read themselves."""
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.schemas.wire_values import instant
@@ -19,7 +20,7 @@ from vedette.state.accounts import users
 from vedette.state.accounts.user_rights import effective_rights
 from vedette.state.accounts.users import Changes, NewUser, User
 
-router = APIRouter(tags=["users"])
+router = Router(tags=["users"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

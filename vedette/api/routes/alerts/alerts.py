@@ -4,13 +4,14 @@ from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup, run_search, with_histogram
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.search.alert import whole_alert_body
@@ -29,7 +30,7 @@ from vedette.store.read.detection.alert_facets import FACETS
 from vedette.store.read.detection.alert_groups import GROUPINGS
 from vedette.store.read.detection.alert_histogram import TIME_FIELDS
 
-router = APIRouter(tags=["alerts"])
+router = Router(tags=["alerts"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

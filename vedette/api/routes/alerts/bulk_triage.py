@@ -3,7 +3,7 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.alerting.triage import (
@@ -19,6 +19,7 @@ from vedette.alerting.triage import (
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.alert_changes import BulkChange, bulk_change
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
@@ -33,7 +34,7 @@ from vedette.state.accounts.users import id_of
 from vedette.store.read.detection.alert_selection import summary
 from vedette.store.read.detection.alerts import count_alerts
 
-router = APIRouter(tags=["alerts"])
+router = Router(tags=["alerts"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

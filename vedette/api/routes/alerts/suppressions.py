@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.alerting.suppressed import predicate_of
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.alert_changes import suppression_change
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -25,7 +26,7 @@ from vedette.state.accounts.users import id_of
 from vedette.state.policy import suppressions
 from vedette.state.policy.suppressions import Suppression, SuppressionChange
 
-router = APIRouter(prefix="/api/v1/alert/suppression", tags=["alerts"])
+router = Router(prefix="/api/v1/alert/suppression", tags=["alerts"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.alerting.triage import Analyst, Wanted, change_alert
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.alert_changes import note_of, one_change
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -26,7 +27,7 @@ from vedette.state.accounts.users import id_of
 from vedette.state.policy import alert_audit
 from vedette.state.sensors import sensor_list
 
-router = APIRouter(tags=["alerts"])
+router = Router(tags=["alerts"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.alerting.triage import Analyst, Wanted, change_alert
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.cloud.alerts import BASE, known_alert, note_text
 from vedette.api.routes.cloud.organization import caller_of
 from vedette.api.routes.search.run import run_lookup
@@ -20,7 +21,7 @@ from vedette.model.scope import Scope
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.policy import alert_workflow
 
-router = APIRouter(tags=["cloud alerts"])
+router = Router(tags=["cloud alerts"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(caller_of)]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.alerting.workflow_jobs import STATUSES, WorkflowRequest
@@ -13,6 +13,7 @@ from vedette.api.http.access import scope_of_request
 from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.cloud.organization import caller_of, organization, owner_of
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.cloud.alert import cloud_alert_body, clusters_body, facets_body
@@ -31,7 +32,7 @@ from vedette.state.jobs import cloud_jobs
 from vedette.state.policy.alert_workflow import AlertExtras, extras
 from vedette.store.read.detection.cloud_alerts import Span, selected_keys
 
-router = APIRouter(tags=["cloud alerts"])
+router = Router(tags=["cloud alerts"])
 
 Here = Annotated[Services, Depends(services)]
 Org = Annotated[str, Depends(organization)]

@@ -3,13 +3,14 @@
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.cloud.device_export import csv_answer
 from vedette.api.routes.cloud.jobs import job_body
 from vedette.api.routes.cloud.organization import caller_of, organization, owner_of
@@ -33,7 +34,7 @@ from vedette.state.devices import device_list
 from vedette.state.devices.device_list import Device
 from vedette.state.jobs import cloud_jobs
 
-router = APIRouter(tags=["cloud devices"])
+router = Router(tags=["cloud devices"])
 
 Here = Annotated[Services, Depends(services)]
 Org = Annotated[str, Depends(organization)]

@@ -4,11 +4,12 @@ group: users need to be global administrators, apps the permission in all groups
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.cloud.organization import organization
 from vedette.api.schemas.cloud.forwarder import forwarder_body, forwarder_wanted
 from vedette.api.services import Services, services
@@ -17,7 +18,7 @@ from vedette.forwarder.delivery import DeliveryError
 from vedette.state.jobs import forwarders
 from vedette.state.jobs.forwarders import Forwarder
 
-router = APIRouter(tags=["cloud forwarders"])
+router = Router(tags=["cloud forwarders"])
 
 
 Here = Annotated[Services, Depends(services)]

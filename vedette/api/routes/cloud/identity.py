@@ -4,7 +4,7 @@ from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import check_address
@@ -12,12 +12,13 @@ from vedette.api.http.client_address import client_address
 from vedette.api.http.credential_bodies import unauthenticated_body
 from vedette.api.http.credentials import basic_pair
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.limits import FORM_FIELDS_MAX
 from vedette.state.accounts.access_tokens import AccessToken
 
-router = APIRouter(tags=["cloud identity"])
+router = Router(tags=["cloud identity"])
 
 Here = Annotated[Services, Depends(services)]
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import Members
 from vedette.api.schemas.cloud.identity import app_body, new_app_body, role_body
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -17,7 +18,7 @@ from vedette.state.accounts import cloud_apps, cloud_roles
 from vedette.state.accounts.cloud_apps import AppChange
 from vedette.state.accounts.cloud_roles import RoleChange
 
-router = APIRouter(tags=["cloud identity"])
+router = Router(tags=["cloud identity"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.cloud.device_export import device_export
 from vedette.api.routes.cloud.organization import caller_of, organization, owner_of
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -17,7 +18,7 @@ from vedette.model.principal import Principal
 from vedette.state.jobs import cloud_jobs
 from vedette.state.jobs.cloud_jobs import CloudJob
 
-router = APIRouter(tags=["cloud jobs"])
+router = Router(tags=["cloud jobs"])
 
 Here = Annotated[Services, Depends(services)]
 Org = Annotated[str, Depends(organization)]

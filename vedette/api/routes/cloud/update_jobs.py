@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.cloud.device_export import csv_answer
 from vedette.api.routes.cloud.organization import caller_of, organization
 from vedette.api.schemas.cloud.update_job import (
@@ -30,7 +31,7 @@ from vedette.state.devices import device_list, update_jobs
 from vedette.state.devices.device_list import Device
 from vedette.state.devices.update_jobs import NewJob
 
-router = APIRouter(tags=["cloud sensor updates"])
+router = Router(tags=["cloud sensor updates"])
 
 Here = Annotated[Services, Depends(services)]
 Org = Annotated[str, Depends(organization)]

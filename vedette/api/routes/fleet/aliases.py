@@ -2,17 +2,18 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import check_members
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.state.sensors import host_registry
 
-router = APIRouter(tags=["sensors"])
+router = Router(tags=["sensors"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -5,13 +5,14 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.fleet.sensors import change_one, roles_checked
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.schemas.sensor_changes import MANY_MEMBERS, read_changes
@@ -23,7 +24,7 @@ from vedette.respond.isolation_reach import isolation_reach
 from vedette.state.sensors import sensor_changes, sensor_list
 from vedette.state.sensors.sensor_row import SensorRow
 
-router = APIRouter(tags=["sensors"])
+router = Router(tags=["sensors"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -4,12 +4,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.http.server_url import server_url
 from vedette.api.schemas.group import group_body, group_changes, unused_options
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
@@ -21,7 +22,7 @@ from vedette.model.principal import Principal
 from vedette.state.policy import groups
 from vedette.state.policy.groups import DEFAULT_SITE_ID, Changes, Group
 
-router = APIRouter(tags=["sensor groups"])
+router = Router(tags=["sensor groups"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -4,11 +4,12 @@ docs/clients.md#requests)."""
 from typing import Annotated, Any, Final
 
 import structlog
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.responses import file_answer, json_answer
+from vedette.api.http.router import Router
 from vedette.api.http.server_url import names_loopback, server_url
 from vedette.api.routes.fleet.groups import visible_group
 from vedette.api.services import Services, services
@@ -22,7 +23,7 @@ from vedette.state.sensors import installers
 
 log = structlog.get_logger(__name__)
 
-router = APIRouter(tags=["installers"])
+router = Router(tags=["installers"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

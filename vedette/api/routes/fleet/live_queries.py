@@ -5,13 +5,14 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
@@ -20,7 +21,7 @@ from vedette.model.principal import Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.sensors import live_queries, sensor_list
 
-router = APIRouter(prefix="/api/v1/livequery", tags=["sensors"])
+router = Router(prefix="/api/v1/livequery", tags=["sensors"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
@@ -13,6 +13,7 @@ from vedette import limits
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import empty_answer, json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described, whole_number
 from vedette.api.schemas.sensor import activity_body, queued_body, resource_body, sensor_body
@@ -29,7 +30,7 @@ from vedette.state.sensors.sensor_changes import Changes
 from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.state.sensors.sensor_row import SensorRow
 
-router = APIRouter(tags=["sensors"])
+router = Router(tags=["sensors"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -2,18 +2,19 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, NotFoundError
 from vedette.state.policy import sites
 from vedette.state.policy.sites import Site
 
-router = APIRouter(tags=["sites"])
+router = Router(tags=["sites"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.policy.action_sources import ACTION_SOURCES, ActionSource, number_of
 from vedette.api.schemas.action import (
     action_data,
@@ -28,7 +29,7 @@ from vedette.notify.mail_page import TEMPLATES
 from vedette.notify.trial import enqueue_trial, target_of, trial_notice
 from vedette.state.accounts.users import id_of
 
-router = APIRouter(tags=["actions"])
+router = Router(tags=["actions"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

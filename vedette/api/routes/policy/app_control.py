@@ -4,11 +4,12 @@ import re
 from ipaddress import IPv6Address
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.limits import WEBHOOK_SECRET_CHARS_MAX
@@ -16,7 +17,7 @@ from vedette.notify.senders import APP_CONTROL_PURPOSE
 from vedette.state.policy import app_control
 from vedette.state.policy.app_control import AppControl
 
-router = APIRouter(tags=["settings"])
+router = Router(tags=["settings"])
 
 Here = Annotated[Services, Depends(services)]
 Body = Annotated[dict[str, Any], Depends(json_object)]

@@ -4,12 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.ban import (
     expiry_us,
     reach_body,
@@ -32,7 +33,7 @@ from vedette.state.policy.bans import Author, Ban
 from vedette.store.read.binaries import binaries_of, claimed_sha256
 from vedette.store.read.running_hosts import running
 
-router = APIRouter(tags=["bans"])
+router = Router(tags=["bans"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -3,12 +3,13 @@
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.feed import READ_ONLY, error_body, feed_body, feed_members, trial_body
 from vedette.api.schemas.parameters import described, whole_number
@@ -38,7 +39,7 @@ from vedette.store.read.threat.reports import (
 )
 from vedette.store.write.reports import delete_feed, name_reports
 
-router = APIRouter(tags=["feeds"])
+router = Router(tags=["feeds"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

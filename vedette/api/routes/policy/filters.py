@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_value
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.policy.filter_trials import trial_of, trial_with_progress
 from vedette.api.schemas.ingress_filter import (
     MEASURED,
@@ -36,7 +37,7 @@ from vedette.state.accounts.users import id_of
 from vedette.state.policy import filter_counts, filters
 from vedette.state.policy.filter_counts import NOTHING_DONE, FilterActivity
 
-router = APIRouter(tags=["ingress filters"])
+router = Router(tags=["ingress filters"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

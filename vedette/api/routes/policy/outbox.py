@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.policy.actions import check_trials
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import described, whole_number
@@ -20,7 +21,7 @@ from vedette.notify.trial import send_trial, trial_notice
 from vedette.state.jobs import outbox
 from vedette.state.jobs.outbox import Message, MessageState, Target
 
-router = APIRouter(tags=["outbox"])
+router = Router(tags=["outbox"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.policy.action_sources import number_of
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.response_policy import policy_body, read_policy, response_body
@@ -18,7 +19,7 @@ from vedette.model.principal import Principal
 from vedette.state.jobs import responses
 from vedette.state.policy import response_policies
 
-router = APIRouter(tags=["response"])
+router = Router(tags=["response"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -2,20 +2,21 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 from vedette.alerting.rule_import import compile_anew
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.sigma_rule import placeholder_body, placeholder_values, versions_body
 from vedette.api.services import Services, services
 from vedette.detect.sigma.placeholders import placeholders_of
 from vedette.model.principal import Principal
 from vedette.state.policy import rule_placeholders, rule_versions, rules
 
-router = APIRouter(tags=["sigma rules"])
+router = Router(tags=["sigma rules"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -14,6 +14,7 @@ from vedette.alerting.rule_trial import RuleTrial
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described, flag, whole_number
 from vedette.api.schemas.sigma_rule import (
@@ -41,7 +42,7 @@ from vedette.state.policy import rule_placeholders, rules
 from vedette.state.policy.sigma_rule import NewSigmaRule
 from vedette.store.plan.search_bounds import Reach
 
-router = APIRouter(tags=["sigma rules"])
+router = Router(tags=["sigma rules"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

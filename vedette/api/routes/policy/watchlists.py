@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.policy.action_sources import sees_group
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described
@@ -39,7 +40,7 @@ from vedette.watchlists.backtest import DAY_MS, HOUR_MS, backtest
 from vedette.watchlists.silent_fields import silent_fields
 from vedette.watchlists.watch_query import CATALOGUES, EVENTS, stored_query
 
-router = APIRouter(tags=["watchlists"])
+router = Router(tags=["watchlists"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -3,12 +3,13 @@
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.binaries.yara_check import checked_rules
@@ -18,7 +19,7 @@ from vedette.respond.binary_reading import reader_name
 from vedette.state.files import stored_files, yara_rules
 from vedette.state.files.yara_rules import YaraRule
 
-router = APIRouter(prefix="/api/v1/yara", tags=["binaries"])
+router = Router(prefix="/api/v1/yara", tags=["binaries"])
 
 Here = Annotated[Services, Depends(services)]
 

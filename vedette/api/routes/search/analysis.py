@@ -5,13 +5,14 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response, StreamingResponse
 
 from vedette import limits
 from vedette.api.http.access import principal_of, scope_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.processes import suppression_of
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import described
@@ -34,7 +35,7 @@ from vedette.search.processes.segment_lookup import SegmentBatch
 from vedette.search.streams import stream
 from vedette.search.streams.stream import Reader, StreamPage
 
-router = APIRouter(tags=["process analysis"])
+router = Router(tags=["process analysis"])
 
 NDJSON: Final = "application/x-ndjson"
 

@@ -5,13 +5,14 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import decoded_body, json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import described, flag
 from vedette.api.schemas.search.binary import binary_body, binary_summary_body, frequency_body
@@ -34,7 +35,7 @@ from vedette.state.db.audit_log import Entry
 from vedette.store.read.binary_facets import FACETS
 from vedette.store.read.binary_usage import usage_of
 
-router = APIRouter(tags=["binaries"])
+router = Router(tags=["binaries"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import principal_of, scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import bounded_number
 from vedette.api.schemas.search.binary_request import binary_request_body
@@ -22,7 +23,7 @@ from vedette.search.document_search import Row
 from vedette.state.files import binary_orders
 from vedette.state.files.binary_orders import OrderedFile
 
-router = APIRouter(tags=["binaries"])
+router = Router(tags=["binaries"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
@@ -10,6 +10,7 @@ import vedette
 from vedette import limits
 from vedette.api.http.access import scope_of
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.search.completeness import completeness_body
@@ -36,7 +37,7 @@ from vedette.state.sensors.sensor_row import SensorRow
 from vedette.state.sensors.statement_signing import signed
 from vedette.state.store_identity import load_identity
 
-router = APIRouter(tags=["completeness"])
+router = Router(tags=["completeness"])
 
 _PARAMETERS = (
     ("from", "From this time of arrival on: a date, a time in ISO 8601, or -24h"),

@@ -3,12 +3,13 @@ queries, completions."""
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup, run_search
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.search.lookup import field_body, lookup_body, suggestion_body
@@ -23,7 +24,7 @@ from vedette.state.policy import bans, rules
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.sensor_list import SensorQuery
 
-router = APIRouter(tags=["queries"])
+router = Router(tags=["queries"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.processes import segment_number, suppression_of
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.parameters import described, whole_number
@@ -27,7 +28,7 @@ from vedette.search.processes import process
 from vedette.search.tree.descendants import TreeRequest
 from vedette.search.tree.tree import tree
 
-router = APIRouter(tags=["processes"])
+router = Router(tags=["processes"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

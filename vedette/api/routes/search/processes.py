@@ -5,7 +5,7 @@ from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import Depends, Path, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
@@ -13,6 +13,7 @@ from vedette import limits
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup, run_search, with_histogram
 from vedette.api.schemas.parameters import bounded_number, described, whole_number
 from vedette.api.schemas.search.event_lists import (
@@ -42,7 +43,7 @@ from vedette.state.policy import groups
 from vedette.store.read.segment_facets import FACETS
 from vedette.store.read.segment_histogram import TIME_FIELDS
 
-router = APIRouter(tags=["processes"])
+router = Router(tags=["processes"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

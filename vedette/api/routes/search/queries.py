@@ -2,11 +2,12 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described
 from vedette.api.schemas.search.explanation import explanation_body
@@ -18,7 +19,7 @@ from vedette.query.parse.query_params import carried_query
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.search.explain import explain
 
-router = APIRouter(tags=["queries"])
+router = Router(tags=["queries"])
 
 _QUERY: Final = described(
     ("q", "Query, as for the process search; svc.q.FIELD and svc.fq too"),

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.parameters import ID_MAX, bounded_number, described
@@ -27,7 +28,7 @@ from vedette.state.policy.ignored_reports import Ignorer, ReportKey
 from vedette.store.read.threat.report_search import FACETS, report_keys
 from vedette.store.read.threat.reports import report
 
-router = APIRouter(tags=["threat reports"])
+router = Router(tags=["threat reports"])
 
 Here = Annotated[Services, Depends(services)]
 Caller = Annotated[Principal, Depends(principal_of)]

@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.parameters import described
 from vedette.api.services import Services, services
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 Here = Annotated[Services, Depends(services)]
 

@@ -3,14 +3,15 @@
 from importlib.resources import files
 from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.openapi.document import openapi_document
 from vedette.errors import NotFoundError
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; "

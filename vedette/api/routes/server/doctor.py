@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.finding import findings_body
 from vedette.api.schemas.parameters import described, flag
 from vedette.api.services import Services, services
 from vedette.doctor.examine import Examined, Intake, examine
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 
 @router.get(

@@ -6,20 +6,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from prometheus_client.exposition import choose_encoder
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.health_summary import health_summary, refused_records
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.wire_values import instant
 from vedette.api.services import Services, services
 from vedette.errors import VedetteError
 from vedette.state.store_identity import load_accepted_damage
 from vedette.store.integrity.damage import DamagedPart, known_damage
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 
 @router.get("/healthz", summary="The process answers")

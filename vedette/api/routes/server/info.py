@@ -6,13 +6,14 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette import limits
 from vedette.api.http.access import accepts_html
 from vedette.api.http.error_responses import ELASTIC_TAG
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.elastic_setup import HANDSHAKE, elastic_answer
 from vedette.api.services import Services, services
 from vedette.state.sensors import installers
@@ -35,7 +36,7 @@ INFO: Final[dict[str, Any]] = {
 }
 """`cblrEnabled` false keeps clients from asking for live response, which is not offered."""
 
-router = APIRouter()
+router = Router()
 
 
 @router.head("/", tags=[ELASTIC_TAG], summary="Handshake of senders")

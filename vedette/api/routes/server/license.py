@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.responses import Response
 
 import vedette
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.request_bodies import json_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.body_members import check_members
 from vedette.api.schemas.whole_counts import counts_within
 from vedette.api.services import Services, services
@@ -18,7 +19,7 @@ from vedette.model.scope import Scope
 from vedette.state.accounts import license as licenses
 from vedette.state.sensors import sensor_list
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]

@@ -3,10 +3,11 @@
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_search
 from vedette.api.schemas.parameters import described, flag
 from vedette.api.schemas.partition import content_body, partition_body
@@ -14,7 +15,7 @@ from vedette.api.services import Services, services
 from vedette.store.partitions.content import content
 from vedette.store.partitions.lifecycle import list_partitions
 
-router = APIRouter(tags=["partitions"])
+router = Router(tags=["partitions"])
 
 Here = Annotated[Services, Depends(services)]
 

@@ -3,18 +3,19 @@
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.client_address import client_address
 from vedette.api.http.request_bodies import raw_body
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError, BusyError
 from vedette.state.accounts.sign_in import network_of
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 
 @router.post("/api/v1/csp-report", summary="Report what a page's policy refused")

@@ -3,11 +3,12 @@
 from typing import Annotated, Any
 
 import xxhash
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.access import scope_of_request
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.routes.search.run import run_lookup
 from vedette.api.schemas.wire_values import instant, known_instant
 from vedette.api.services import Services, services
@@ -19,7 +20,7 @@ from vedette.state.devices.update_jobs import RunningJob
 from vedette.state.sensors import sensor_list
 from vedette.store.read.detection.alert_selection import summary
 
-router = APIRouter(tags=["server"])
+router = Router(tags=["server"])
 
 
 @router.get("/api/v1/pulse", summary="What changed while a page is open")

@@ -3,10 +3,11 @@
 
 import msgspec
 from anyio import to_thread
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from vedette.api.http.request_bodies import lease_of, raw_body
+from vedette.api.http.router import Router
 from vedette.api.services import services_of
 from vedette.errors import BadRequestError, NotFoundError, UnauthorizedError
 from vedette.limits import FORWARD_OVERHEAD_BYTES_MAX
@@ -14,7 +15,7 @@ from vedette.pipeline.submission import Submission
 from vedette.servers.cluster import Cluster
 from vedette.servers.forwarding import PATH, TYPE
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @router.post(PATH, summary="Records of hosts that this server has")

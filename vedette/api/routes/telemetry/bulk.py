@@ -5,11 +5,12 @@ Elasticsearch output. A 200 means that everything accepted is stored and synced.
 import time
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.error_responses import ELASTIC_HEADERS, ELASTIC_TAG
 from vedette.api.http.responses import raw_json
+from vedette.api.http.router import Router
 from vedette.api.schemas.bulk_response import BulkOutcome, Problem, bulk_answer, problems_of
 from vedette.api.schemas.parameters import described
 from vedette.api.services import Services, services
@@ -17,7 +18,7 @@ from vedette.api.telemetry_request import read_telemetry, rendered
 from vedette.ingest.framing.bulk_body import NO_RECORD, Bulk, split_bulk
 from vedette.pipeline.submission import Outcome, Receipt
 
-router = APIRouter(tags=[ELASTIC_TAG])
+router = Router(tags=[ELASTIC_TAG])
 
 UNSERVED: Final = Problem("illegal_argument_exception", "only create and index are served")
 

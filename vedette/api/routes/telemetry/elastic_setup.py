@@ -6,10 +6,11 @@ The last route matches `/{index}` for any index, so this router is the last of `
 from collections.abc import Callable
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from vedette.api.http.error_responses import ELASTIC_TAG
+from vedette.api.http.router import Router
 from vedette.api.schemas.elastic_setup import (
     ACKNOWLEDGED,
     CLUSTER_HEALTH,
@@ -20,7 +21,7 @@ from vedette.api.schemas.elastic_setup import (
 )
 from vedette.errors import NotFoundError
 
-router = APIRouter(tags=[ELASTIC_TAG])
+router = Router(tags=[ELASTIC_TAG])
 
 
 async def license_of_sink() -> Response:

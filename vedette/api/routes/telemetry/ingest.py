@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.api.telemetry_request import TelemetryBody, read_telemetry, rendered
 from vedette.errors import BadRequestError
@@ -13,7 +14,7 @@ from vedette.ingest.framing.body import split_body
 from vedette.pipeline.receipt_report import report
 from vedette.pipeline.submission import Receipt
 
-router = APIRouter(tags=["telemetry"])
+router = Router(tags=["telemetry"])
 
 
 @router.post("/api/v1/ingest", summary="Telemetry as JSON")

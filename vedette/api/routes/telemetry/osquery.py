@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 import orjson
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
@@ -19,6 +19,7 @@ from vedette.api.http.access import known_sensor
 from vedette.api.http.client_address import client_address
 from vedette.api.http.credential_bodies import CredentialBody, credential_object
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.services import Services, services
 from vedette.errors import BadRequestError
 from vedette.model.principal import Principal
@@ -28,7 +29,7 @@ from vedette.respond.osquery_host import split_results
 from vedette.state.sensors import checkins, enrolment, live_queries
 from vedette.state.sensors.enrolment import Machine
 
-router = APIRouter(prefix="/osquery", tags=["osquery"])
+router = Router(prefix="/osquery", tags=["osquery"])
 
 Here = Annotated[Services, Depends(services)]
 Body = dict[str, Any]

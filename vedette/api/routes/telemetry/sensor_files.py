@@ -4,13 +4,14 @@ import re
 from typing import Annotated, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from vedette import limits
 from vedette.api.http.access import principal_of
 from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import file_answer, json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.sensor_messages import Offer, message
 from vedette.api.services import Services, services
@@ -19,7 +20,7 @@ from vedette.respond.binary_copies import OfferedFile, WrongOffsetError
 from vedette.respond.package_files import open_sensor_package
 from vedette.state.devices.update_progress import note_download
 
-router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
+router = Router(prefix="/sensor/v1", tags=["sensor protocol"])
 
 Here = Annotated[Services, Depends(services)]
 

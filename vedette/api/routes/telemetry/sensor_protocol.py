@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import re2
 from anyio import to_thread
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from vedette import limits
@@ -21,6 +21,7 @@ from vedette.api.http.client_address import client_address
 from vedette.api.http.credential_bodies import unauthenticated_body
 from vedette.api.http.request_bodies import decoded_body
 from vedette.api.http.responses import json_answer
+from vedette.api.http.router import Router
 from vedette.api.schemas.parameters import described, whole_number
 from vedette.api.schemas.sensor_messages import Checkin, Enrolment, decoded, message
 from vedette.api.services import Services, services_of
@@ -37,7 +38,7 @@ from vedette.state.sensors.checkins import CheckIn, Progress, Report, WantedStat
 from vedette.state.sensors.sensor_queues import Block
 from vedette.state.sensors.update_signing import update_public_key
 
-router = APIRouter(prefix="/sensor/v1", tags=["sensor protocol"])
+router = Router(prefix="/sensor/v1", tags=["sensor protocol"])
 
 _EPOCH: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NAMED_SENSOR: Final = re2.compile(rb'"sensor_id"\s*:\s*"?([0-9]+)')
