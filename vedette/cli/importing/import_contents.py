@@ -8,11 +8,11 @@ double the work of an import.
 from collections.abc import Iterable
 from typing import Any
 
-from vedette import limits
 from vedette.cli.printing import time_text
 from vedette.importer.scan.header_scan import envelope
 from vedette.ingest.decode import decode
 from vedette.ingest.record import RecordError
+from vedette.limits import IMPORT_DECODED_EVERY, IMPORT_DECODED_FIRST, IMPORT_HOSTS_MAX
 
 
 class Contents:
@@ -28,12 +28,15 @@ class Contents:
 
     def add(self, records: Iterable[bytes]) -> None:
         """Scan the records of one chunk."""
+        others = self._others
         for record in records:
-            seen = envelope(record)
-            if seen is not None:
+            if (seen := envelope(record)) is not None:
                 self._note(*seen)
-            elif self._is_sampled():
+                continue
+            others += 1
+            if others <= IMPORT_DECODED_FIRST or not others % IMPORT_DECODED_EVERY:
                 self._add_decoded(record)
+        self._others = others
 
     def body(self) -> dict[str, Any]:
         """For programs."""
@@ -42,11 +45,6 @@ class Contents:
             "first": time_text(self.first_us),
             "last": time_text(self.last_us),
         }
-
-    def _is_sampled(self) -> bool:
-        self._others += 1
-        is_early = self._others <= limits.IMPORT_DECODED_FIRST
-        return is_early or not self._others % limits.IMPORT_DECODED_EVERY
 
     def _add_decoded(self, record: bytes) -> None:
         try:
@@ -60,5 +58,5 @@ class Contents:
         if time_us > 0:
             self.first_us = min(self.first_us, time_us) if self.first_us else time_us
             self.last_us = max(self.last_us, time_us)
-        if len(self.hosts) < limits.IMPORT_HOSTS_MAX:
+        if len(self.hosts) < IMPORT_HOSTS_MAX:
             self.hosts.add(host)

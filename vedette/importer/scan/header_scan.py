@@ -18,6 +18,8 @@ _RECORD_ID_NAMES_OF_BEATS = _RECORD_ID_NAMES[::-1]
 _RECORD_ID = re.compile(rb'"\s*:\s*"?(\d{1,14})[",}\s]')
 _COLON = ord(":")
 
+_EVENT_MEMBERS = b'"SystemTime":"', b'"Computer":"'
+_GET_WIN_EVENT_MEMBERS = b'"TimeCreated":"', b'"Hostname":"'
 _OTHER_ENVELOPES = (b'"SourceModuleType"', b'"EventReceivedTime"', b'"winlog"', b'"message":"type=')
 """Members of formats that share members with Get-WinEvent but have another time or host."""
 
@@ -40,14 +42,16 @@ def event_time_us(piece: bytes) -> int:
 
 def envelope(piece: bytes) -> tuple[int, str] | None:
     """Time (epoch us) and host of common envelopes; None for all others."""
-    if piece.startswith(b'{"Event"'):
-        time_name, host_name = b'"SystemTime":"', b'"Computer":"'
-    elif piece[:1] == b"{" and not any(mark in piece for mark in _OTHER_ENVELOPES):
-        time_name, host_name = b'"TimeCreated":"', b'"Hostname":"'
-    else:
+    if not piece.startswith(b"{"):
         return None
-    at, host_at = piece.find(time_name), piece.find(host_name)
-    if at < 0 or host_at < 0 or b"\n" in piece:
+    is_event = piece.startswith(b'{"Event"')
+    time_name, host_name = _EVENT_MEMBERS if is_event else _GET_WIN_EVENT_MEMBERS
+    # Each search goes over all bytes; most records without a common envelope lack the first.
+    at = piece.find(time_name)
+    host_at = piece.find(host_name) if at >= 0 else -1
+    if host_at < 0 or b"\n" in piece:
+        return None
+    if not is_event and any(mark in piece for mark in _OTHER_ENVELOPES):
         return None
     at += len(time_name)
     host_at += len(host_name)
