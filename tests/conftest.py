@@ -11,7 +11,6 @@ among the contracts, and both on a cluster of two shards, too (`support/two_shar
 """
 
 import gc
-import socket
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
@@ -25,6 +24,7 @@ from tests.support.forms import in_form
 from tests.support.indexed import CHOSEN_STORES, STORES
 from tests.support.memory import in_memory
 from tests.support.passwords import hash_cheaply
+from tests.support.ports import free_port
 from tests.support.rewritten import rewrite_before_workers
 from tests.support.store_pool import StorePool
 from tests.support.two_shards import policies
@@ -183,13 +183,6 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) and len(val) > _ID_BYTES_MAX else None
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseEngine]:
     """The one engine of this process; its tables are there to be copied."""
@@ -198,7 +191,7 @@ def root_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouse
 
 
 def _root_engine(directory: Path) -> Iterator[ClickHouseEngine]:
-    port = _free_port()
+    port = free_port()
     clusters = _CLUSTERS.format(port=port, replica=_REPLICA.format(port=port), away=_AWAY)
     users = _users(directory / "users.xml")
     engine = open_engine(directory, database="test_0", extra_config=clusters + users)

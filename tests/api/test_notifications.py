@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.receivers import HttpReceiver, free_port, http_receiver, mail_server
+from tests.support.ports import free_port
+from tests.support.receivers import HttpReceiver, http_receiver, mail_server
 from tests.support.sensor import PlayedSensor, enrol, event, secret_of
 from tests.support.served import Server, hire, open_group, start_server, state_of, wait_for
 from vedette.model.principal import Role

@@ -11,7 +11,7 @@ import pytest
 
 from tests.api.test_alerts import RULE, hit
 from tests.browser.conftest import Visiting, until
-from tests.support.receivers import free_port
+from tests.support.ports import free_port
 from tests.support.served import Server, open_group, serving
 from tests.support.sysmon import story
 from tests.support.written_detections import write_detections

@@ -33,7 +33,7 @@ def told(server: Server) -> None:
 def text_of(visit: Visit) -> str:
     """What stands on a screen, without what measures the server or the clock."""
     visit.settle()
-    measured = r"\d[\d\u2009]* ms|\d+ [smhd]\b|T\d\S+Z| \d\d:\d\d:\S+"
+    measured = r"\d[\d\u2009]* ms|\d+ (?:[smhd]|min)\b|T\d\S+Z| \d\d:\d\d:\S+"
     return re.sub(measured, "", visit.page.inner_text("main"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.conftest import Visiting
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, oidc_provider
-from tests.support.receivers import free_port
+from tests.support.ports import free_port
 from tests.support.served import Server, start_server, state_of
 from vedette.clock import SystemClock
 from vedette.model.principal import Role

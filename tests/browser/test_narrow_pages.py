@@ -20,7 +20,7 @@ FEW = (
 )
 ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
-TIMES = r"\d[\d ]* ms|\d+ [smhd]\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+"
+TIMES = r"\d[\d ]* ms|\d+ (?:[smhd]|min)\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+"
 VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b|[\d.]+(?= records a second)"
 """What differs from one reading of a page to the next: times, room on the disk, the number of the
 request, and how much comes in."""

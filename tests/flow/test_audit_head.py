@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Ended, vedette
-from tests.support.receivers import free_port
+from tests.support.ports import free_port
 from tests.support.served import Server, start_server, state_of, wait_for
 from vedette.notify.audit_head import send_audit_head
 from vedette.state.accounts import audit_trail

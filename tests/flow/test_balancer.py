@@ -12,8 +12,9 @@ import httpx
 import pytest
 
 from tests.fault.senders import Sender, check_stored_once
-from tests.support.clickhouse_front import PASSWORD, USER, free_port
+from tests.support.clickhouse_front import PASSWORD, USER
 from tests.support.haproxy import ADDRESS, haproxy
+from tests.support.ports import free_port
 from tests.support.served import Server, wait_for
 from tests.support.server_cluster import ServerCluster, server_cluster
 from tests.support.threads import at_work

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.commands import done
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, oidc_provider
-from tests.support.receivers import free_port
+from tests.support.ports import free_port
 from tests.support.served import Server, start_server
 
 PEOPLE = {

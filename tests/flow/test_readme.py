@@ -24,6 +24,7 @@ import pytest
 
 from tests.support.linux_network import Cable, cable
 from tests.support.linux_sensor import program
+from tests.support.ports import free_port
 
 # One cable at a time on this machine: the tests of the Linux sensor use the same addresses.
 pytestmark = pytest.mark.xdist_group("audit")
@@ -130,12 +131,6 @@ class OtherHost:
     def root(self) -> Path:
         """Where its sensor is installed."""
         return self.folder / "root"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table, sele
 from sqlalchemy.exc import IntegrityError
 
 from tests.flow.test_cluster_command import run
-from tests.support.clickhouse_front import free_port
 from tests.support.commands import vedette
+from tests.support.ports import free_port
 from tests.support.postgres_server import Postgres, postgres_server
 from tests.support.started_state import open_started_state
 from vedette.errors import ConflictError, StartError

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +18,8 @@ import orjson
 import pytest
 from obstore.store import S3Store
 
+from tests.support.ports import free_port
+
 START_S = 60
 PAGE_KEYS = 100
 """How many objects the real store lists at once: ten times fewer than others do."""
@@ -29,7 +30,7 @@ KEY, SECRET = "an-access-key", "a-secret-that-is-never-logged"
 @contextmanager
 def object_store() -> Iterator[str]:
     """URL of an S3 server, empty, until the end."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
     process = subprocess.Popen(
         [*command, str(port)],
@@ -152,12 +153,6 @@ def _served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_ready(url: str, process: "subprocess.Popen[bytes]") -> None:

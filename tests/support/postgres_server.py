@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import psycopg
 import pytest
 
 from tests.support.memory import in_memory
+from tests.support.ports import free_port
 
 START_S = 20
 INITDB_OPTIONS = ("-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--no-locale")
@@ -84,7 +84,7 @@ def postgres_server(*, on_loopback: bool = False) -> Iterator[Postgres]:
             cwd=folder,
             **owner,
         )
-        port = _free_port() if on_loopback else 0
+        port = free_port() if on_loopback else 0
         settings = [f"unix_socket_directories={folder}", "fsync=off", "max_connections=200"]
         settings += (
             ["listen_addresses=127.0.0.1", f"port={port}"] if port else ["listen_addresses="]
@@ -107,12 +107,6 @@ def _children(parent: int) -> list[int]:
     for tasks in Path(f"/proc/{parent}/task").glob("*/children"):
         found += map(int, tasks.read_text().split())
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _programs() -> Path | None:

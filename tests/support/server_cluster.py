@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support import served
-from tests.support.clickhouse_front import Front, clickhouse_front, free_port
+from tests.support.clickhouse_front import Front, clickhouse_front
 from tests.support.dropping_proxy import DroppingProxy, dropping_proxy
 from tests.support.forked import Forked
+from tests.support.ports import free_port
 from tests.support.postgres_server import Postgres, postgres_server
 from tests.support.served import STOP_S, Server, listening
 from vedette.clock import SystemClock

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.receivers import (
     Mailbox,
-    free_port,
     hanging_server,
     mail_server,
     make_certificate,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
+from tests.support.ports import free_port
 from tests.support.receivers import (
     collector,
-    free_port,
     http_receiver,
     mail_server,
     tcp_receiver,

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from tests.support.ports import free_port
 from tests.support.receivers import (
     HttpReceiver,
-    free_port,
     hanging_server,
     http_receiver,
     mail_server,

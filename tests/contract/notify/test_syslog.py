@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.receivers import (
     collector,
-    free_port,
     make_certificate,
     server_context,
     tcp_receiver,

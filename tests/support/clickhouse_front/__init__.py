@@ -13,7 +13,6 @@ recognises blocks by their token, too.
 
 import json
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from tests.support.ports import free_port
 
 START_S = 60.0
 _ROOT = Path(__file__).parents[3]
@@ -108,12 +109,6 @@ def clickhouse_front(directory: Path, *flags: str) -> Iterator[Front]:
             front.process.wait(START_S)
         except subprocess.TimeoutExpired:
             front.kill()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _launch(directory: Path, port: int, flags: Sequence[str]) -> "subprocess.Popen[bytes]":
