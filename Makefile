@@ -12,16 +12,20 @@ WORKERS ?= 4
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test thorough forms recorded detections fault contracts fuzz browser check types rules docs bench lock package screenshots clean
+.PHONY: demo test system thorough forms recorded detections fault contracts fuzz browser check types rules docs bench lock package screenshots clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not system" $(ARGS)
 
-# All long forms, one after the other: some hours. `make test` proves each behaviour once.
-thorough: test forms fault contracts fuzz browser recorded
+# Several servers, faults, the Linux sensor, packages and old stores, and what goes over all screens. CI runs both.
+system: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m system $(ARGS)
+
+# All long forms, one after the other: some hours. `make test system` proves each behaviour once.
+thorough: test system forms fault contracts fuzz browser recorded
 
 # What draws at random or goes over a whole corpus, with all its draws and cases: an hour.
 forms: $(VENV)/.dev
@@ -38,7 +42,7 @@ detections: $(VENV)/.dev
 	  $(wildcard $(SHARED)/telemetry/*.zip $(SHARED)/telemetry/*.tar.gz) \
 	  --expect tests/recorded/detections.json
 
-# Kills, full disks and overload in 200 seeded rounds: a quarter of an hour. `make test` has a short form.
+# Kills, full disks and overload in 200 seeded rounds: a quarter of an hour. `make system` has a short form.
 fault: $(VENV)/.dev
 	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault tests/contract/store/test_upgrade.py $(ARGS)
 

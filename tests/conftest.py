@@ -110,6 +110,17 @@ def pytest_configure(config: pytest.Config) -> None:
         gc.disable()  # what collecting makes is no garbage
 
 
+_SYSTEM = "pytest.mark.system"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Modules of which `make test` or `make system` runs nothing are not imported."""
+    is_wanted = {"system": True, "not system": False}.get(config.option.markexpr)
+    if is_wanted is None or not collection_path.match("test_*.py"):
+        return None
+    return (_SYSTEM in collection_path.read_text()) is not is_wanted or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     dealt: dict[str, list[str]] = defaultdict(list)

@@ -13,7 +13,7 @@ from tests.browser.conftest import IS_AT_LENGTH, SHARED, Visiting, until
 from tests.support.served import Server, hire
 from vedette.model.principal import Role
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.system]
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 COLOURS = ["wcag143"]
@@ -98,7 +98,7 @@ DARK = frozenset(
         *("/ui/sigma/{rule}/versions", "/ui/process?t=all&q=process_name:nothing-like-it"),
     }
 )
-"""Screens that `make test` looks at in the dark, too: one of each kind, since all colours are of
+"""Screens that `make system` looks at in the dark, too: one of each kind, since all colours are of
 one sheet. `make browser` looks at all of them."""
 
 assert set(SCREENS) >= ALIKE | DARK

@@ -12,6 +12,8 @@ from tests.browser.conftest import Visiting, until
 from tests.support.served import Server, start_server
 from tests.support.sysmon import story
 
+pytestmark = pytest.mark.system
+
 HOST = "states.example"
 FILES = 1_200
 SEARCH = "/ui/process?t=all"

@@ -24,6 +24,8 @@ from vedette.model.findings.detection import Detection
 from vedette.respond.package_files import add_sensor_package
 from vedette.state.db.schema import SENSOR
 
+pytestmark = pytest.mark.system
+
 HOST = "jobs.example"
 DAY_US = 86_400_000_000
 VERSION = "9.1.0.4"

@@ -32,6 +32,8 @@ from tests.support.served import Server, start_server
 from vedette.console.untrusted import mixes_scripts, parts
 from vedette.limits import SHOWN_VALUE_CHARS_MAX, TEXT_CHARS_MAX
 
+pytestmark = pytest.mark.system
+
 INTRUDERS = """() => [...document.querySelectorAll(
   "img:not([src^='/api/v1/binary/']), iframe, object, embed, video, audio, math, base, " +
   "marquee, xmp, script:not([nonce]), " +

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import SHARED, Visiting, until
 from vedette.console.catalogue import PSEUDO, catalogue
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.system]
 
 SCREENS = (
     *(

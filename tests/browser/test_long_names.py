@@ -13,6 +13,8 @@ from tests.support.served import Server, state_of
 from vedette.clock import SystemClock
 from vedette.state.accounts import users
 
+pytestmark = pytest.mark.system
+
 SIZES = {"320 px": (320, 640)} | ({"wide": (1440, 900)} if IS_AT_LENGTH else {})
 FEW = (
     *("/ui/", "/ui/alerts?q=&by=rule&then=host", "/ui/process?t=all", "/ui/process/{process}"),

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.conftest import IS_AT_LENGTH, SHARED, Visit, Visiting, until
 from tests.browser.test_accessibility import SCREENS
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.system]
 
 SIZES = {"320 px": (320, 640), "200 %": (720, 450)}
 FEW = (

@@ -14,6 +14,8 @@ import pytest
 from tests.browser.conftest import Visiting, until
 from vedette.simulate.stories import STORIES
 
+pytestmark = pytest.mark.system
+
 START_S = 180
 ROOTS = {
     "parent_name:java": "java",

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.fault.crash import forked
 from tests.fault.detected import (
     DUE,
@@ -20,6 +22,8 @@ from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import drain, lasting_token, sending
 from tests.support.receivers import http_receiver
 from tests.support.served import listening
+
+pytestmark = pytest.mark.system
 
 ROUNDS = 1
 """Of two kills each."""

@@ -18,6 +18,8 @@ from tests.support.children import children
 from tests.support.fleet_log import written
 from tests.support.served import Server, listening, wait_for
 
+pytestmark = pytest.mark.system
+
 DISK_MB = 160
 RECOVERY_S = 60.0
 IMPORTED = 30_000

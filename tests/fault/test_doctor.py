@@ -23,6 +23,8 @@ from vedette.limits import WORKER_SILENT_S
 from vedette.model.principal import Role
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
+pytestmark = pytest.mark.system
+
 DAY_US = 86_400 * 1_000_000
 CODES = {"ok": 0, "warning": 1, "error": 2}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.fault.crash import forked
 from tests.fault.rounds import is_long, rounds, seeded
@@ -15,6 +16,8 @@ from tests.support.served import Server, listening, start_server, wait_for
 from tests.support.unsteady_proxy import Mode, Unsteady, unsteady
 from tests.support.written_detections import write_detections
 from vedette.model.findings.detection import Detection, Source
+
+pytestmark = pytest.mark.system
 
 ALERTS = 9_000
 """Several reads and files."""

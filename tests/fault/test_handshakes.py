@@ -15,6 +15,8 @@ from tests.support.served import Server, listening
 from vedette.bootstrap.opening import ANSWER
 from vedette.limits import HANDSHAKE_DEADLINE_S
 
+pytestmark = pytest.mark.system
+
 DESCRIPTORS = 256
 """Of which 32 connections may be without a complete handshake."""
 

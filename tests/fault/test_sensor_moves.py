@@ -31,6 +31,8 @@ from vedette.state.sensors.host_registry import all_sensors
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
 
+pytestmark = pytest.mark.system
+
 PATIENCE_S = 60.0
 LEASE_S = 10
 STEPS = 28

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.fault.detected import DUE, RULES, Starter
 from tests.fault.rounds import is_long, rounds, seeded
@@ -21,6 +22,8 @@ from tests.support.served import Server, wait_for
 from tests.support.server_cluster import LEASE_S, Member, ServerCluster, server_cluster
 from tests.support.threads import at_work
 from vedette.state.sensors.host_registry import all_sensors
+
+pytestmark = pytest.mark.system
 
 SERVERS = 2
 SERVERS_LONG = 3

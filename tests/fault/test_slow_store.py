@@ -17,6 +17,8 @@ from tests.support.served import Server, listening, wait_for
 from tests.support.sysmon import story
 from vedette import limits
 
+pytestmark = pytest.mark.system
+
 HANGS_S = 600.0
 """Far longer than any request waits, unless the store is told to go on."""
 

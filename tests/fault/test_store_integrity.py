@@ -20,6 +20,8 @@ from tests.support.commands import program
 from tests.support.served import STOP_S, Server, listening
 from vedette.cli.options import operator
 
+pytestmark = pytest.mark.system
+
 DELETE_ID = """
 import sys
 from pathlib import Path

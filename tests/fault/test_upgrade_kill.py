@@ -11,6 +11,8 @@ from tests.fault.rounds import is_long
 from tests.support.served import Server, start_server
 from vedette.store.schema.tables import SCHEMA_VERSION
 
+pytestmark = pytest.mark.system
+
 STORES = Path(__file__).parents[1] / "data" / "stores"
 
 

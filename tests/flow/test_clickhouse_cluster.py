@@ -14,6 +14,8 @@ from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
 from vedette.cli.main import app
 
+pytestmark = pytest.mark.system
+
 BANS, EVENTS = "/api/v1/banning/bannedlist", "/api/v1/storage/events"
 CHANGES = (("POST", "/unmount", 0), ("POST", "/mount", 4), ("DELETE", "", 0))
 """Of a partition, and how many of its processes are found then."""

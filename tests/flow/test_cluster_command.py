@@ -22,6 +22,8 @@ from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.grants import RIGHTS
 from vedette.store.engine.open import connect_engine
 
+pytestmark = pytest.mark.system
+
 _GROUPS = re.compile(r"^SELECT process_id.*GROUP BY process_id( ORDER BY| LIMIT|, child_id|$)")
 """Groups that are the answer: those within another SELECT are not seen by whoever asks."""
 

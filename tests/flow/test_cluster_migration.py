@@ -24,6 +24,8 @@ from vedette.cli.main import app
 from vedette.state.db.database import open_database
 from vedette.state.servers import server_list
 
+pytestmark = pytest.mark.system
+
 FREE_PORT = ("--set", "listen_port=0")
 HOSTS = [f"moved{number}.corp.example" for number in range(5)]
 

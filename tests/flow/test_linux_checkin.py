@@ -20,6 +20,8 @@ from vedette.sensor.transport.binary_copies import Binaries
 from vedette.sensor.transport.disk_queue import DiskQueue
 from vedette.sensor.transport.identity import Identity
 
+pytestmark = pytest.mark.system
+
 SIGNER = Signer()
 
 

@@ -13,6 +13,8 @@ from vedette.sensor.settings import read_settings
 from vedette.sensor.transport.https_client import Client, ServerUnavailableError
 from vedette.sensor.transport.identity import Identity
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def played(tmp_path: Path) -> Iterator[PlayedServer]:

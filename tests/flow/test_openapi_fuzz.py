@@ -25,6 +25,8 @@ from vedette.model.findings.detection import Detection
 from vedette.state.accounts import tokens, users
 from vedette.state.policy import approved_addresses
 
+pytestmark = pytest.mark.system
+
 SEED = int(os.environ.get("VEDETTE_SEED", "1307"))
 WANTED = int(os.environ.get("VEDETTE_FUZZ_REQUESTS", "0"))
 EACH = 1

@@ -27,7 +27,7 @@ from tests.support.linux_sensor import program
 from tests.support.ports import free_port
 
 # One cable at a time on this machine: the tests of the Linux sensor use the same addresses.
-pytestmark = pytest.mark.xdist_group("audit")
+pytestmark = [pytest.mark.xdist_group("audit"), pytest.mark.system]
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -30,6 +30,8 @@ from vedette.state.state_migration import TableContent, content, is_under_way
 from vedette.state.store_identity import StateIdentity, save_identity
 from vedette.state.table_list import ALL_TABLES
 
+pytestmark = pytest.mark.system
+
 NOW_US = 1_700_000_000_000_000
 ROWS = 3
 GONE = 4_711

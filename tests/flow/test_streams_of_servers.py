@@ -27,7 +27,7 @@ from vedette.state.accounts import tokens, users
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
 
-pytestmark = TWO_SERVERS
+pytestmark = [TWO_SERVERS, pytest.mark.system]
 
 PATIENCE_S = 60.0
 HOSTS = 5

@@ -1,5 +1,6 @@
-"""The two forms of tests that are exhaustive by nature: `make test` runs the short one, which
-proves each behaviour at least once; `make thorough` the long one (VEDETTE_TEST_THOROUGH)."""
+"""The two forms of tests that are exhaustive by nature: `make test` and `make system` run the short
+one, which proves each behaviour at least once; `make thorough` the long one
+(VEDETTE_TEST_THOROUGH)."""
 
 import os
 import zlib

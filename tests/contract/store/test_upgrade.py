@@ -30,6 +30,8 @@ from vedette.store.schema.create import create_tables
 from vedette.store.schema.tables import SCHEMA_VERSION, TABLES
 from vedette.store.schema.upgrade import STEPS, Step, expected_s, upgrade
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[3]
 STORES = ROOT / "tests" / "data" / "stores"
 EARLIER = [f"v{number}" for number in range(1, SCHEMA_VERSION)]

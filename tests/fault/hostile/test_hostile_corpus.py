@@ -15,6 +15,8 @@ from tests.support.sensor import secret_of
 from tests.support.served import Server, hire, listening, open_group, wait_for
 from vedette.model.principal import Role
 
+pytestmark = pytest.mark.system
+
 ATTACK_S = 5.0
 ATTACK_LONG_S = 40.0
 """With VEDETTE_TEST_ROUNDS; what the attackers send is drawn anew in each run."""
