@@ -1,5 +1,6 @@
 """Folders in memory for what tests write and never need again."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 _FREE_BYTES_MIN = 8 << 30
+_PREFIX = "vedette-tests-"
 
 
 @contextmanager
@@ -17,5 +19,14 @@ def in_memory(otherwise: Path) -> Iterator[Path]:
     if not memory.is_dir() or shutil.disk_usage(memory).free < _FREE_BYTES_MIN:
         yield otherwise
         return
-    with TemporaryDirectory(dir=memory, prefix="vedette-tests-") as name:
+    _remove_abandoned(memory)
+    with TemporaryDirectory(dir=memory, prefix=f"{_PREFIX}{os.getpid()}-") as name:
         yield Path(name)
+
+
+def _remove_abandoned(memory: Path) -> None:
+    """What test runs left that were killed: up to gigabytes of memory each."""
+    for folder in memory.glob(f"{_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)

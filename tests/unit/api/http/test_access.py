@@ -1,11 +1,13 @@
 """The table of routes and rights, held against the routes there are."""
 
 import pytest
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.responses import Response
 
-from vedette.api.app import ROUTERS
+from vedette.api.app import ROUTERS, all_routes
 from vedette.api.http.access import may
+from vedette.api.http.pages import Pages
 from vedette.api.http.route_rights import ACCESS, Right
 from vedette.api.schemas.openapi.document import openapi_document
 from vedette.model.principal import Principal, Role
@@ -28,6 +30,13 @@ def calls() -> set[tuple[str, str]]:
 
 def test_every_route_has_its_right_and_every_right_a_route() -> None:
     assert calls() == set(ACCESS)
+
+
+def test_a_route_that_does_not_authorize_its_caller_is_refused() -> None:
+    plain = APIRouter()
+    plain.add_api_route("/open", Response)
+    with pytest.raises(AssertionError, match="/open: it is open to everybody"):
+        list(all_routes(Pages((plain,), {}, lambda *_: Response())))
 
 
 @pytest.mark.parametrize(
