@@ -20,7 +20,7 @@ demo: $(VENV)/.runtime
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not system" $(ARGS)
 
-# Several servers, faults, the Linux sensor, packages and old stores, and what goes over all screens. CI runs both.
+# Several servers, faults, old stores, packages, the Linux sensor, and what goes over all screens. CI runs both.
 system: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m system $(ARGS)
 

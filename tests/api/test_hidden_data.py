@@ -40,6 +40,8 @@ from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
 from vedette.model.principal import Role
 from vedette.state.db.schema import BAN, SENSOR
 
+pytestmark = pytest.mark.system
+
 READABLE = {Right.READ, Right.VIEW, Right.ACT, Right.ADMINISTER_GROUP, Right.ADMINISTER}
 KINDS = {"the rule", "the feed", "the watchlist"}
 """Of what found something, as alerts name it."""

@@ -13,7 +13,7 @@ from tests.browser.conftest import SHARED, Visit, Visiting
 from tests.support.served import Server
 from tests.support.sysmon import story
 
-pytestmark = SHARED
+pytestmark = [SHARED, pytest.mark.system]
 
 HOST = "views.example"
 ROWS = "(all) => all.map((one) => one.dataset.row)"

@@ -25,6 +25,8 @@ from tests.support.sysmon import Host
 from tests.support.threads import at_work
 from vedette.limits import SNAPSHOTS_MAX
 
+pytestmark = pytest.mark.system
+
 TERMS = (
     *("process_name:cmd.exe", "cmdline:whoami", "-process_name:cmd.exe", "username:*"),
     *("parent_name:explorer.exe", "path:*system32*", "childproc_count:[1 TO *]", '"cmd /c whoami"'),

@@ -20,6 +20,8 @@ from vedette.model.ids import slot_of
 from vedette.state.sensors.host_registry import all_sensors
 from vedette.state.servers import server_list, slots
 
+pytestmark = pytest.mark.system
+
 QUEUE_BYTES = 60_000
 """Two batches."""
 SENDERS = 12

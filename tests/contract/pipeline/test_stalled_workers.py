@@ -29,6 +29,8 @@ from vedette.limits import STUCK_RECORD_STALLS, WORKER_STALL_S
 from vedette.pipeline.submission import Outcome, Receipt
 from vedette.store.engine.client import ClickHouseEngine
 
+pytestmark = pytest.mark.system
+
 PROGRAM = "tests.contract.pipeline.spinning_worker"
 STALL_S = 3.0
 EVENTS, REJECTED = Outcome.EVENTS, Outcome.REJECTED

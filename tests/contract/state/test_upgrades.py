@@ -45,6 +45,8 @@ from vedette.state.sensors import host_registry
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.start import FirstCredentials, check_current, start
 
+pytestmark = pytest.mark.system
+
 NOW_US = 1_700_000_000_000_000
 PASSWORD = "correct horse battery"
 Rows = list[dict[str, Any]]
