@@ -1,6 +1,8 @@
 """Names of modules are words of the glossary, and packages are small enough to survey."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,37 @@ def test_a_package_can_be_surveyed(folder: Path) -> None:
 def test_a_package_says_what_question_it_answers(folder: Path) -> None:
     text = (folder / "__init__.py").read_text()
     assert text.startswith(('"""', 'r"""'))
+
+
+PRIVATE_WORDS = frozenset(
+    {"told", "untold", "tell", "untell", "heard", "beside", "patience", "patient", "sieve"}
+    | {"remember", "remembered", "deaf", "promise"}
+)
+"""Words that once stood for cached, known, deadline, prefilter and the like, which are the words
+that an engineer searches for."""
+
+PROTOCOLS = frozenset({"tell"})
+"""Methods of Python's own protocols."""
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """What a module gives names to."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.AsyncFunctionDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_names_are_made_of_the_fields_words(folder: Path) -> None:
+    found = {
+        f"{path.name}: {name}"
+        for path in folder.glob("*.py")
+        for name in named(ast.parse(path.read_text()))
+        if name not in PROTOCOLS and not PRIVATE_WORDS.isdisjoint(name.lower().split("_"))
+    }
+    assert found == set()

@@ -183,8 +183,8 @@ def _to_undo(connection: Transaction, known: UndoRecord, by: Analyst) -> list[Re
     if not by.may_ignore:
         return []
     if not known.ignored:
-        heard = set(known.reports) - ignored_reports.ignored_among(connection, known.reports)
-        return sorted(heard)
+        active = set(known.reports) - ignored_reports.ignored_among(connection, known.reports)
+        return sorted(active)
     ignorer = Ignorer(by.user_id, by.username, known.made_us)
     return sorted(ignored_reports.ignored_by(connection, known.reports, ignorer))
 

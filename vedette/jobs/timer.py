@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import structlog
 
 from vedette.errors import UnavailableError
-from vedette.limits import JOB_LEASE_MARGIN_S, JOB_REST_MAX_S, JOB_REST_SHARE, JOB_WAITING_TOLD_S
+from vedette.limits import JOB_LEASE_MARGIN_S, JOB_REST_MAX_S, JOB_REST_SHARE, JOB_WAITING_LOGGED_S
 from vedette.state.db.author import Author, acting_as
 
 log = structlog.get_logger(__name__)
@@ -102,6 +102,6 @@ class Timer:
 
     def _waits(self, job: Job, reason: str) -> None:
         now_s = time.monotonic()
-        if now_s - self._waiting.get(job.name, -JOB_WAITING_TOLD_S) >= JOB_WAITING_TOLD_S:
+        if now_s - self._waiting.get(job.name, -JOB_WAITING_LOGGED_S) >= JOB_WAITING_LOGGED_S:
             self._waiting[job.name] = now_s
             log.warning("a background job waits", job=job.name, what=job.what, reason=reason)

@@ -60,7 +60,7 @@ BAN_REASON_CHARS_MAX = 10_000
 FILTER_AUDIT_ENTRIES_MAX = 5_000
 """Entries of the audit log that the list of ingress filters reads for what goes blind with them."""
 
-FILTERS_TOLD_MAX = 500
+FILTERS_COUNTED_MAX = 500
 """Ingress filters of the list of which that is read, and which sensors have not fetched them."""
 
 FILTER_RATE_MINUTES = 15

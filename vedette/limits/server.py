@@ -68,7 +68,7 @@ a third of a core, and of what it reads and writes."""
 JOB_REST_MAX_S = 3.0
 """Seconds that a background job rests at most, whatever its run took: alerts wait for such jobs."""
 
-JOB_WAITING_TOLD_S = 60
+JOB_WAITING_LOGGED_S = 60
 """How often the log has of a background job that it cannot run, as a database is away."""
 
 LOCAL_TOKENS_RENEWED_S = 60

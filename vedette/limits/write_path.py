@@ -62,16 +62,16 @@ STORED_HASHES_MAX = 5_000_000
 """Stored processes whose hashes the write path reads, half a second a million, and forgotten ones
 whose hashes it keeps; with more, it asks the store about all that it does not remember."""
 
-FILTER_TEXTS_REMEMBERED = 40_000
+FILTER_TEXTS_CACHED = 40_000
 """Paths and command lines whose filters are cached, for each kind of list."""
 
-FILTER_TEXT_REMEMBERED_CHARS = 1_024
+FILTER_TEXT_CACHED_CHARS = 1_024
 """Longer command lines are looked at anew: few repeat, and they would fill the memory."""
 
-FILTER_SENSORS_REMEMBERED = 100_000
+FILTER_SENSORS_CACHED = 100_000
 """Sensors whose filters are cached."""
 
-FILTER_PROCESSES_REMEMBERED = 200_000
+FILTER_PROCESSES_CACHED = 200_000
 """Processes whose filters are cached, about 0.2 kB each."""
 
 WORKERS_PROCESSES_CACHED_MAX = 100_000

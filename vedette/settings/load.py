@@ -57,7 +57,7 @@ def load(
     typed = {name: _typed(catalogue()[name], *found) for name, found in read.items()}
     loaded = _loaded(typed, read)
     for conflict in conflicts(loaded.settings):
-        raise SettingsError(_told(conflict, loaded))
+        raise SettingsError(_described(conflict, loaded))
     return loaded
 
 
@@ -66,7 +66,7 @@ def _loaded(typed: Mapping[str, Any], read: Given) -> Loaded:
     return Loaded(Settings(**typed), origins)
 
 
-def _told(conflict: Conflict, loaded: Loaded) -> str:
+def _described(conflict: Conflict, loaded: Loaded) -> str:
     """With the place of the first of the settings that was given."""
     origins = [loaded.origins[name] for name in conflict.names]
     return next((one for one in origins if one.place), origins[0]).named(conflict.text)
@@ -135,7 +135,7 @@ def examine(
         wrong.add(name)
     loaded = _loaded(typed, read)
     of_right = [one for one in conflicts(loaded.settings) if wrong.isdisjoint(one.names)]
-    found += [_told(one, loaded) for one in of_right]
+    found += [_described(one, loaded) for one in of_right]
     wrong.update(name for one in of_right for name in one.names)
     return Examined(loaded, list(dict.fromkeys(found)), frozenset(wrong))
 

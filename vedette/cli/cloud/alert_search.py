@@ -74,13 +74,13 @@ def _check(url: str, ca: Path | None) -> None:
 
 
 class AlertSearch:
-    """With `is_patient` it waits for a server that is away or busy for ever, else for
+    """With `is_endless` it waits for a server that is away or busy for ever, else for
     `ALERT_EXPORT_REFUSED_S` seconds. Raises StartError when no server runs at the beginning."""
 
-    def __init__(self, find: Find, org_key: str, *, is_patient: bool) -> None:
+    def __init__(self, find: Find, org_key: str, *, is_endless: bool) -> None:
         self._find = find
         self._path = f"/api/alerts/v7/orgs/{org_key}/alerts/_search"
-        self._is_patient = is_patient
+        self._is_endless = is_endless
         access = find()
         if access is None:
             raise StartError("no server runs on the data directory: start one with vedette serve")
@@ -125,16 +125,16 @@ class AlertSearch:
             raise BadRequestError("--server: its answers have no Date") from None
 
     def _answered(self, method: str, path: str, body: Json | None = None) -> httpx.Response:
-        until_s, is_told = time.monotonic() + ALERT_EXPORT_REFUSED_S, False
+        until_s, is_printed = time.monotonic() + ALERT_EXPORT_REFUSED_S, False
         while True:
             answer = self._ask(method, path, body)
             if isinstance(answer, httpx.Response) and answer.is_success:
                 return answer
-            if not self._is_patient and time.monotonic() >= until_s:
+            if not self._is_endless and time.monotonic() >= until_s:
                 raise UnavailableError(f"the server does not answer: {_reason(answer)}")
-            if not is_told:
+            if not is_printed:
                 typer.echo(f"waiting for the server: {_reason(answer)}", err=True)
-                is_told = True
+                is_printed = True
             time.sleep(_pause_s(answer))
 
     def _ask(self, method: str, path: str, body: Json | None) -> httpx.Response | httpx.HTTPError:

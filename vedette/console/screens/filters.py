@@ -53,13 +53,13 @@ async def listed(request: Request, here: Here, scope: Within) -> Response:
         _, found = filters.load(here.database)
         shown = [one for one in found if _is_visible(one, caller, scope)]
         did = filter_counts.activity(here.database, here.clock.now_us())
-        told = shown[: limits.FILTERS_TOLD_MAX]
-        ids = [one.id for one in told]
+        counted = shown[: limits.FILTERS_COUNTED_MAX]
+        ids = [one.id for one in counted]
         return {
             "filters": shown,
             "did": did,
             "nothing": NOTHING_DONE,
-            "fetched": fetched(here.database, scope, told),
+            "fetched": fetched(here.database, scope, counted),
             # The audit log is for global administrators.
             "blind": filters.blind_by(here.database, ids) if caller.is_global_admin else {},
         }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vedette.ingest.filter.pattern import path_expression
 from vedette.ingest.filter.pattern_set import PatternSet
-from vedette.limits import FILTER_ANCESTORS_MAX, FILTER_SENSORS_REMEMBERED
+from vedette.limits import FILTER_ANCESTORS_MAX, FILTER_SENSORS_CACHED
 from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
 
 
@@ -106,7 +106,7 @@ class CompiledFilters:
                     found |= bit
             if takes_filters:
                 found &= ~self.on_sensor
-            if len(self._sensors) >= FILTER_SENSORS_REMEMBERED:
+            if len(self._sensors) >= FILTER_SENSORS_CACHED:
                 self._sensors.clear()
             self._sensors[key] = found
         return found

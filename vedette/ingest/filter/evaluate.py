@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.compile import CompiledFilters, highest
-from vedette.limits import FILTER_PROCESSES_REMEMBERED
+from vedette.limits import FILTER_PROCESSES_CACHED
 from vedette.model.metadata_rank import merge_ranked
 
 Facts = Mapping[str, Any]
@@ -68,7 +68,7 @@ class FilterEvaluator:
         """`facts` returns stored metadata of a process, in addition to those of the batch."""
         self.filters = filters
         self._facts = facts
-        self._known: GenerationCache[str, _Entry] = GenerationCache(FILTER_PROCESSES_REMEMBERED)
+        self._known: GenerationCache[str, _Entry] = GenerationCache(FILTER_PROCESSES_CACHED)
         self._unknown_ancestors: set[str] = set()
         """Ancestors that were looked up and are unknown."""
         self._epoch = 0
@@ -173,7 +173,7 @@ class FilterEvaluator:
         return found
 
     def _wait_for(self, process_id: str) -> None:
-        if len(self._unknown_ancestors) >= FILTER_PROCESSES_REMEMBERED:
+        if len(self._unknown_ancestors) >= FILTER_PROCESSES_CACHED:
             self._unknown_ancestors.clear()
             self._epoch += 1
         self._unknown_ancestors.add(process_id)

@@ -14,8 +14,8 @@ from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.pattern import options
 from vedette.limits import (
     FILTER_PATTERN_SET_MAX,
-    FILTER_TEXT_REMEMBERED_CHARS,
-    FILTER_TEXTS_REMEMBERED,
+    FILTER_TEXT_CACHED_CHARS,
+    FILTER_TEXTS_CACHED,
 )
 
 _CANARY = "\x00a set that works finds this\x00"
@@ -30,7 +30,7 @@ class PatternSet:
         """`patterns` are pairs of expression and mask; `always` is part of every result."""
         self._always = always
         self._sets = _sets(_merged(patterns))
-        self._texts: GenerationCache[str, int] = GenerationCache(FILTER_TEXTS_REMEMBERED)
+        self._texts: GenerationCache[str, int] = GenerationCache(FILTER_TEXTS_CACHED)
 
     def bits(self, text: str) -> int:
         """Mask of all expressions found in the text, and `always`. Cached."""
@@ -46,7 +46,7 @@ class PatternSet:
         for expressions, owners in self._sets:
             for number in expressions.Match(encoded) or ():
                 found |= owners[number]
-        if len(text) <= FILTER_TEXT_REMEMBERED_CHARS:
+        if len(text) <= FILTER_TEXT_CACHED_CHARS:
             self._texts[text] = found
         return found
 

@@ -81,14 +81,14 @@ class WorkerSupervisor:
         silent = [
             number
             for number, worker in enumerate(workers)
-            if worker.check(elapsed_s, self._ping_s) >= self._patience_s(worker)
+            if worker.check(elapsed_s, self._ping_s) >= self._stall_limit_s(worker)
             and not worker.has_unread_message()
         ]
         if has_ended or silent:
             self._reported = workers
             self._on_failure(workers, silent)
 
-    def _patience_s(self, worker: WorkerHandle) -> float:
+    def _stall_limit_s(self, worker: WorkerHandle) -> float:
         return self._stall_s * (1 if worker.has_begun else WORKER_START_STALLS)
 
 

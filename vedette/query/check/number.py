@@ -15,7 +15,7 @@ _HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 _BOUNDED = {"start_hour": 23, "start_weekday": 6}
 """Maximum of derived numbers for which 0 is an ordinary value; unknown is above it."""
 
-_UNTOLD = frozenset({"is_64bit"})
+_UNREPORTED = frozenset({"is_64bit"})
 """Truth values whose stored 0 means unknown: no stored value of them means false."""
 
 
@@ -137,7 +137,7 @@ def truth(value: Value) -> bool | None:
 
 def boolean(field: Field, value: Value) -> tuple[Test, ...]:
     found = truth(value)
-    if _UNTOLD.intersection(field.sources):
+    if _UNREPORTED.intersection(field.sources):
         sources = () if found is False else field.sources
         return tuple(NumberTest(source, 1, NUMBER_MAX) for source in sources)
     if found is None:

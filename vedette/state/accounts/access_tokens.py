@@ -103,7 +103,7 @@ class AccessTokens:
         )
         self._note_use(app.id, now_us)
         principal = app.principal()
-        self._remember(_secret_key(app_id, secret), principal, now_us)
+        self._cache(_secret_key(app_id, secret), principal, now_us)
         return principal
 
     def cached_secret(self, app_id: str, secret: str) -> Principal | None:
@@ -119,7 +119,7 @@ class AccessTokens:
         is_known, principal = self._cached_principal(claims.holder)
         if not is_known:
             principal = self._holder(claims.holder)
-            self._remember(claims.holder, principal, self._clock.now_us())
+            self._cache(claims.holder, principal, self._clock.now_us())
         return principal
 
     def cached_token(self, text: str) -> Principal | None:
@@ -233,7 +233,7 @@ class AccessTokens:
             self._keys = (now_us, keys)
         return keys
 
-    def _remember(self, key: str, principal: Principal | None, now_us: int) -> None:
+    def _cache(self, key: str, principal: Principal | None, now_us: int) -> None:
         with self._lock:
             self._holders[key] = (now_us, principal)
             self._holders.move_to_end(key)

@@ -81,14 +81,14 @@ def apply(database: Database, token: str, provider_key: Path | None, now_us: int
     found = checked(text, provider_key, server_token(database))
     before = status(database, provider_key, now_us).license
     with database.writing() as connection:
-        entry = Entry("change", "license", found.server, _told(before), _told(found))
+        entry = Entry("change", "license", found.server, _audited(before), _audited(found))
         note(connection, entry)
         connection.execute(delete(LICENSE))
         connection.execute(insert(LICENSE).values(id=1, token=text, applied_us=now_us))
     return found
 
 
-def _told(found: License | None) -> dict[str, Any] | None:
+def _audited(found: License | None) -> dict[str, Any] | None:
     """For the audit log. `end` is the last day, None without end."""
     if found is None:
         return None

@@ -66,14 +66,14 @@ def change(
         new = replace(new, sealed_token=sealed_token)
     if new == known:
         return known
-    note(connection, _told(known, new))
+    note(connection, _audit_entry(known, new))
     text = orjson.dumps(new).decode()
     connection.execute(insert_new(connection, VALUE), {"name": _NAME, "value": text})
     connection.execute(update(VALUE).where(VALUE.c.name == _NAME).values(value=text))
     return new
 
 
-def _told(known: AppControl, new: AppControl) -> Entry:
+def _audit_entry(known: AppControl, new: AppControl) -> Entry:
     """What differs, with `(set)` in place of the token."""
     before, after = asdict(known), asdict(new)
     differing = [name for name in before if before[name] != after[name]]

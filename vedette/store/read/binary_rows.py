@@ -25,7 +25,7 @@ _LISTS: Final = {
     "endpoint": "groupUniqArray(concat(hostname, '|', toString(sensor_id)))",
 }
 _SUMMED: Final = [column for column in SIGHTING if column.name not in _LISTS]
-_TOLD: Final = ", ".join(
+_AGGREGATED: Final = ", ".join(
     (
         *(f"{column.merge}(`{column.name}`) AS `_{column.name}`" for column in _SUMMED),
         *(
@@ -36,7 +36,7 @@ _TOLD: Final = ", ".join(
     )
 )
 _SEEN: Final = (
-    f"SELECT hash, {_TOLD} FROM binary "
+    f"SELECT hash, {_AGGREGATED} FROM binary "
     f"WHERE {IN_SCOPE} AND hash IN {{hashes:Array(String)}} GROUP BY hash"
 )
 _READ: Final = (
