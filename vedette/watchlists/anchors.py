@@ -31,15 +31,7 @@ _COMMON: Final = frozenset(
 )
 """Words that most documents have."""
 
-_PRESENT, _COMMON_WORD, _RANGE, _OTHER_TEXT, _JOIN, _EXACT, _TAG = (
-    8.0,
-    4.0,
-    2.0,
-    1.0,
-    0.8,
-    0.1,
-    0.02,
-)
+_PRESENT, _COMMON_WORD, _RANGE, _TEXT, _JOIN, _EXACT, _TAG = 8.0, 4.0, 2.0, 1.0, 0.8, 0.1, 0.02
 """How much is let through, about: presence, a common word, a range of numbers, text without a
 word, a join, one address, a tag."""
 
@@ -107,7 +99,7 @@ def _cost(test: Test) -> float:
         case AddressTest(_, low, high):
             return _EXACT if low == high else _RANGE
         case TextTest(tokens=()):
-            return _EXACT if test.shape == "equals" and len(test.needle) > 8 else _OTHER_TEXT
+            return _EXACT if test.shape == "equals" and len(test.needle) > 8 else _TEXT
         case TextTest(tokens=tokens):
             longest = max(tokens, key=len)
             return _COMMON_WORD if longest in _COMMON else 1 / len(longest)

@@ -74,13 +74,13 @@ def _check(url: str, ca: Path | None) -> None:
 
 
 class AlertSearch:
-    """With `is_endless` it waits for a server that is away or busy for ever, else for
+    """With `waits_forever` it waits for a server that is away or busy for ever, else for
     `ALERT_EXPORT_REFUSED_S` seconds. Raises StartError when no server runs at the beginning."""
 
-    def __init__(self, find: Find, org_key: str, *, is_endless: bool) -> None:
+    def __init__(self, find: Find, org_key: str, *, waits_forever: bool) -> None:
         self._find = find
         self._path = f"/api/alerts/v7/orgs/{org_key}/alerts/_search"
-        self._is_endless = is_endless
+        self._waits_forever = waits_forever
         access = find()
         if access is None:
             raise StartError("no server runs on the data directory: start one with vedette serve")
@@ -130,7 +130,7 @@ class AlertSearch:
             answer = self._ask(method, path, body)
             if isinstance(answer, httpx.Response) and answer.is_success:
                 return answer
-            if not self._is_endless and time.monotonic() >= until_s:
+            if not self._waits_forever and time.monotonic() >= until_s:
                 raise UnavailableError(f"the server does not answer: {_reason(answer)}")
             if not is_printed:
                 typer.echo(f"waiting for the server: {_reason(answer)}", err=True)

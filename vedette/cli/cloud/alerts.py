@@ -86,7 +86,7 @@ def export_alerts(
     with locked(kept):
         first = last = _first(output, kept, begin)
         with (
-            closing(AlertSearch(find, settings.org_key, is_endless=follow)) as search,
+            closing(AlertSearch(find, settings.org_key, waits_forever=follow)) as search,
             open_files(output, file_format, first.size) as files,
         ):
             span = {"from": first.at, "to": end, "follow": "true" if follow else ""}
