@@ -34,7 +34,7 @@ def test_every_route_has_its_right_and_every_right_a_route() -> None:
 
 def test_a_route_that_does_not_authorize_its_caller_is_refused() -> None:
     plain = APIRouter()
-    plain.add_api_route("/open", Response)
+    plain.add_api_route("/open", lambda: {})
     with pytest.raises(AssertionError, match="/open: it is open to everybody"):
         list(all_routes(Pages((plain,), {}, lambda *_: Response())))
 
