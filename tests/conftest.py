@@ -121,6 +121,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (_SYSTEM in collection_path.read_text()) is not is_wanted or None
 
 
+def pytest_report_header(config: pytest.Config) -> str:
+    """For whoever names a module that this run leaves out."""
+    is_apart = config.option.markexpr == "not system"
+    return "left out: tests of the whole system, `make system`" if is_apart else ""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     dealt: dict[str, list[str]] = defaultdict(list)

@@ -1,7 +1,6 @@
 """Ports for servers that are told theirs before they start."""
 
-import os
-import random
+import secrets
 import socket
 from contextlib import suppress
 
@@ -9,13 +8,11 @@ _RANGE = range(10_000, 32_768)
 """Below those that the kernel gives to whoever connects or asks for any: what it said is free would
 be another's by the time the server listens there."""
 
-_DICE = random.Random(os.getpid())
-
 
 def free_port() -> int:
     """Of the loopback; nobody listens there."""
     while True:
-        port = _DICE.choice(_RANGE)
+        port = secrets.choice(_RANGE)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port

@@ -61,7 +61,8 @@ FILTER_AUDIT_ENTRIES_MAX = 5_000
 """Entries of the audit log that the list of ingress filters reads for what goes blind with them."""
 
 FILTERS_COUNTED_MAX = 500
-"""Ingress filters of the list of which that is read, and which sensors have not fetched them."""
+"""Ingress filters of the list for which the console reads what goes blind with them, and which
+sensors have not fetched them."""
 
 FILTER_RATE_MINUTES = 15
 """Minutes over which `hit_rate` of an ingress filter is counted."""
