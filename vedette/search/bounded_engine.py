@@ -19,6 +19,7 @@ from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine, Params, Rows, Settings
 from vedette.store.engine.errors import PartName, deadline_error
 from vedette.store.engine.process_cache import ProcessCache
+from vedette.store.engine.query_pool import QueryPool
 
 
 class BoundedEngine:
@@ -67,6 +68,10 @@ class BoundedEngine:
     @property
     def process_cache(self) -> ProcessCache:
         return self._engine.process_cache
+
+    @property
+    def query_pool(self) -> QueryPool:
+        return self._engine.query_pool
 
     def ping(self) -> None:
         self._engine.ping()

@@ -49,7 +49,6 @@ from vedette.state.accounts import kept_views, users
 from vedette.state.policy import rules, suppressions
 from vedette.state.policy.sigma_rule import SigmaRule
 from vedette.state.policy.suppressions import Suppression
-from vedette.store.engine.query_pool import submit
 from vedette.store.read.detection.alert_groups import AlertGroup, AlertGroups
 
 router = Router(tags=[PAGE_TAG], include_in_schema=False)
@@ -125,7 +124,9 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         wanted = SearchRequest(parts, page_rows, 0, order, facets=_FACETS, columns=_COLUMNS)
         try:
             # While the page is searched.
-            outer = submit(_groups, engine, scope, parts, levels[:1], here, now_us, rows[0])
+            outer = engine.query_pool.submit(
+                _groups, engine, scope, parts, levels[:1], here, now_us, rows[0]
+            )
             try:
                 found = alert_search.search(
                     engine, scope, wanted, here.settings, now_us, engine.cancel

@@ -20,7 +20,6 @@ from vedette.search.query_guards import guarded_check
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.integrity.damage import damaged_parts
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.detection.alert_facets import count_alert_facets, total_and_facets
@@ -213,7 +212,7 @@ def _find(
     """All store reads of a search, within one reach."""
     order = sort_columns(KIND, request.sorts)
     # Alerts are counted while the page is found: with them, and once for all facets.
-    counting = submit(
+    counting = engine.query_pool.submit(
         total_and_facets, engine, where, scope, request.facets,
         values=request.facet_values, is_rarest=request.is_rarest, reach=reach,
     )  # fmt: skip

@@ -25,7 +25,6 @@ from vedette.search.processes.process_lookup import (
 from vedette.search.processes.suppressed_children import is_report_only, with_suppressed
 from vedette.search.processes.suppression import Suppression
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.read import process as stored
 from vedette.store.read.detection.tags import tags_of_process, tags_of_segment
 from vedette.store.read.process import SegmentSummary
@@ -210,8 +209,8 @@ def _with_events(
             count=window.count,
         )
 
-    reading = submit(read, None) if segment == MERGED_SEGMENT else None
+    reading = engine.query_pool.submit(read, None) if segment == MERGED_SEGMENT else None
     row = process_row(engine, scope, process_id, segment)
     if reading is None:
-        reading = submit(read, row["segment_id"])
+        reading = engine.query_pool.submit(read, row["segment_id"])
     return with_parent(engine, scope, row), reading.result()

@@ -18,7 +18,6 @@ from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import UNKNOWN_LAST_US
 from vedette.search.tree.cursor import Cursor
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.read.relatives import (
     NODE,
     Known,
@@ -106,7 +105,7 @@ def read_generation(
     children_max: int = TREE_GENERATION_READ_MAX,
 ) -> Generation:
     """Reads processes, and the ids of at most `children_max` children."""
-    named = submit(children_named, engine, process_ids, children_max)
+    named = engine.query_pool.submit(children_named, engine, process_ids, children_max)
     known = known_of(engine, process_ids, scope, columns)
     return Generation(known, named.result())
 
@@ -161,7 +160,7 @@ def _generation(
     """Children of `parents` that are not in `seen`, in order; adds them to `seen`."""
     ids = [parent.position.process_id for parent in parents]
     below = _UNREAD
-    reading = submit(_reported, engine, scope, parents)
+    reading = engine.query_pool.submit(_reported, engine, scope, parents)
     named = top.named
     # A child that started and ended has two events.
     if named is None and sum(parent.count for parent in parents) <= size_max:

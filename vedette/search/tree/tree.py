@@ -30,7 +30,6 @@ from vedette.search.tree.descendants import (
     read_generation,
 )
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.read.relatives import FACTS, NODE, Known, Report, facts_of, known_of, reports_of
 
 
@@ -114,7 +113,9 @@ def _both_ways(
     if not request.depth:
         return [], NO_WALK
     seen = {process_id}
-    reading = submit(_lineage, engine, scope, top.known[process_id].row, request.depth)
+    reading = engine.query_pool.submit(
+        _lineage, engine, scope, top.known[process_id].row, request.depth
+    )
     walk = descend(engine, scope, process_id, top, seen, request)
     lineage = reading.result()
     above = {known.row["process_id"] for known in lineage}

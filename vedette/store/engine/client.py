@@ -23,7 +23,6 @@ import pyarrow as pa
 
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
-from vedette.limits import INSERT_INDEXED_ROWS_MIN
 from vedette.store.engine import statement_retry
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
@@ -32,6 +31,7 @@ from vedette.store.engine.errors import CorruptPartError, PartName, domain_error
 from vedette.store.engine.fenced_insert import FencedInserts
 from vedette.store.engine.parameters import escaped
 from vedette.store.engine.process_cache import ProcessCache, written_processes
+from vedette.store.engine.query_pool import QueryPool
 from vedette.store.engine.shard_routing import (
     ShardRouter,
     placed_command,
@@ -40,9 +40,9 @@ from vedette.store.engine.shard_routing import (
 )
 from vedette.store.engine.statement_settings import (
     ARROW_SETTINGS,
-    INSERT_SETTINGS,
     READ_FORMATS,
     READ_SETTINGS,
+    insert_settings,
 )
 from vedette.store.engine.whole_stream import WholeStream
 from vedette.store.engine.write_failures import FailedWrites
@@ -96,6 +96,11 @@ class Engine(Protocol):
     @property
     def process_cache(self) -> ProcessCache:
         """Results about single processes, invalidated by writes to them."""
+        ...
+
+    @property
+    def query_pool(self) -> QueryPool:
+        """Threads for queries of one request that run at the same time."""
         ...
 
     def query(
@@ -194,6 +199,7 @@ class ClickHouseEngine:
         self.process_cache = ProcessCache(
             0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
         )
+        self.query_pool = QueryPool()
         self._router: ShardRouter | None = None
         self.open_client = open_client
         self._readers = Pool(partial(open_client, database), limits.STORE_READERS)
@@ -366,14 +372,16 @@ class ClickHouseEngine:
         with self.process_cache.writing(written_processes(data)):
             token = token or uuid4().hex
             if self._router is None or table not in self._router.tables:
-                self._insert(table, data, self._insert_settings(data.num_rows, token), until_us)
+                self._insert(
+                    table, data, insert_settings(self.capabilities, data.num_rows, token), until_us
+                )
                 return
             with self._router.using():
                 for shard, rows in self._router.split(data):
                     self._insert(table, rows, self._on_shard(rows, shard, token), until_us)
 
     def _on_shard(self, data: pa.Table, shard: int, token: str) -> dict[str, str | int]:
-        settings = self._insert_settings(data.num_rows, f"{token}-{shard}")
+        settings = insert_settings(self.capabilities, data.num_rows, f"{token}-{shard}")
         return {**settings, "insert_shard_id": shard}
 
     def _insert(
@@ -403,15 +411,6 @@ class ClickHouseEngine:
             self.capabilities, sharding_key=sharding_expression(router.known)
         )
 
-    def _insert_settings(self, rows: int, token: str) -> dict[str, str | int]:
-        indexed = int(rows >= INSERT_INDEXED_ROWS_MIN)
-        of_engine = self.capabilities.insert_settings
-        settings = {**INSERT_SETTINGS, "materialize_skip_indexes_on_insert": indexed, **of_engine}
-        if self.capabilities.cluster:
-            # Stored once however often it is sent (`statement_retry.py`; the driver repeats, too).
-            settings["insert_deduplication_token"] = token
-        return settings
-
     def command(self, sql: str, params: Params | None = None) -> None:
         seen = self._failed_writes.seen
         # What is selected and inserted is as durable as what is sent.
@@ -435,6 +434,7 @@ class ClickHouseEngine:
         self._writer.close()
         self._readers.close()
         self._control.close()
+        self.query_pool.close()
         self._held.close()
 
 

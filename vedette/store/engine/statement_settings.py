@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from vedette import limits
+from vedette.limits import INSERT_INDEXED_ROWS_MIN
 from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
+from vedette.store.engine.capabilities import Capabilities
 
 _Settings = Mapping[str, str | int]
 
@@ -40,3 +42,17 @@ INSERT_SETTINGS: Final[_Settings] = {
     # Built once per closed partition (`store/partitions/index_build.py`).
     "exclude_materialize_skip_indexes_on_insert": ",".join(map(suffix_index_name, SUFFIX_COLUMNS)),
 }
+
+
+def insert_settings(capabilities: Capabilities, rows: int, token: str) -> dict[str, str | int]:
+    """Of an insert of so many rows. Of inserts into a cluster with the same token one is stored."""
+    indexed = int(rows >= INSERT_INDEXED_ROWS_MIN)
+    settings = {
+        **INSERT_SETTINGS,
+        "materialize_skip_indexes_on_insert": indexed,
+        **capabilities.insert_settings,
+    }
+    if capabilities.cluster:
+        # Stored once however often it is sent (`statement_retry.py`; the driver repeats, too).
+        settings["insert_deduplication_token"] = token
+    return settings

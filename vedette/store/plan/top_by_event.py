@@ -17,7 +17,6 @@ from vedette import limits
 from vedette.limits import TOP_BY_EVENT_LATER_ROWS_MAX, TOP_BY_EVENT_SEGMENTS_MAX
 from vedette.query.compile.condition import NO_INDEXES, Apart, Condition
 from vedette.store.engine.client import Engine, Params
-from vedette.store.engine.query_pool import submit
 from vedette.store.plan.choose import can_group_rows
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import quoted
@@ -63,7 +62,7 @@ def _found(
         statements.append((others, apart.others.indexes))
     most = limits.FEW_ROWS_MAX
     asking = [
-        submit(
+        engine.query_pool.submit(
             reach.ask_table,
             engine,
             f"SELECT * FROM ({sql}) LIMIT {most + 1:d}",

@@ -11,7 +11,6 @@ from typing import Final
 from vedette.limits import TOP_BY_KEY_ROWS_A_SEGMENT, TOP_BY_KEY_ROWS_MIN
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.partitions.lifecycle import open_partitions
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import PLACE, Place
@@ -25,7 +24,7 @@ def first_places(
     """The number of segments that a condition selects (`choose.can_rank_by_key` holds for it),
     still being counted, and the places of `rows` of them from `start` on; None when they have too
     many rows. Raises UnavailableError."""
-    counting = submit(_count, engine, where, reach)
+    counting = engine.query_pool.submit(_count, engine, where, reach)
     most = max((start + rows) * TOP_BY_KEY_ROWS_A_SEGMENT, TOP_BY_KEY_ROWS_MIN)
     found = reach.ask(
         engine,

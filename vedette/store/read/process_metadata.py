@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 from vedette import limits
 from vedette.model.scope import Scope
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
 from vedette.store.sql.column_lists import COUNTS, KNOWN, quoted, row_with
@@ -87,7 +86,7 @@ def process_row(
 
     Metadata of the newest segment and sums from the projection are read concurrently.
     """
-    summing = submit(_summed, engine, process_id, scope, counts)
+    summing = engine.query_pool.submit(_summed, engine, process_id, scope, counts)
     question = ("newest", tuple(names))
     newest = _cached(
         engine, process_id, scope, question, lambda: _newest(engine, process_id, scope, names)

@@ -12,7 +12,6 @@ from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_MAPS, ALERT_TEXTS,
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
-from vedette.store.engine.query_pool import submit
 from vedette.store.plan.plan import Order
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import Found
@@ -95,7 +94,7 @@ def search_alerts(
     """
     # Counting reads no sort columns, and sorting keeps only a page: together they are faster than
     # one query that counts while it sorts.
-    counting = submit(count_alerts, engine, where, scope, reach=reach)
+    counting = engine.query_pool.submit(count_alerts, engine, where, scope, reach=reach)
     try:
         found = alerts_page(engine, where, scope, order, start=start, rows=rows, reach=reach)
     finally:
