@@ -26,7 +26,7 @@ from vedette.state.policy import feeds
 from vedette.state.start import start
 from vedette.store.engine.open import open_engine
 from vedette.store.read.threat.indicator_matches import (
-    Rows,
+    MatchedRows,
     common_keys,
     indicator_keys,
     keys_of_rows,
@@ -134,7 +134,7 @@ def _match(folder: Path) -> dict[str, float]:
     indicator_keys(engine, [1], 0)
     low, high = engine.query("SELECT min(window_ms), max(window_ms) FROM segment").rows[0]
     params = {"after": low - 1, "until": high}
-    rows = Rows("window_ms > {after:UInt64} AND window_ms <= {until:UInt64}", params, False)
+    rows = MatchedRows("window_ms > {after:UInt64} AND window_ms <= {until:UInt64}", params, False)
     count: int = engine.query("SELECT count() FROM segment FINAL").rows[0][0]
     before = time.process_time()
     found = keys_of_rows(engine, rows, BITS)

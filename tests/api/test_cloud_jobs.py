@@ -27,7 +27,7 @@ def test_an_export_shows_no_host_that_its_owner_may_not_see_any_more(server: Ser
         kept, _ = groups
         with state_of(server) as database:
             team = teams.add(database, f"one group {word}", {kept: Role.VIEWER})
-            left = users.Changes(team_ids=(team.id,))
+            left = users.UserChanges(team_ids=(team.id,))
             users.change(database, f"exporter-{word}", left)
         seen = lambda: [name in client.get(path).text for name in names]  # noqa: E731
         assert wait_for(seen, [True, False], 5) == [True, False]

@@ -20,7 +20,7 @@ from vedette.errors import BadRequestError
 from vedette.respond.installer_texts import linux_script, osx_script, windows_script
 from vedette.respond.package_files import add_installer, remove_installer
 from vedette.state.policy import groups
-from vedette.state.policy.groups import Changes
+from vedette.state.policy.groups import GroupChanges
 from vedette.state.sensors import installers
 from vedette.state.sensors.update_signing import update_public_key
 
@@ -163,7 +163,7 @@ def test_an_address_that_a_shell_could_expand_makes_no_installer(
     assert refused.status_code == 400
     assert refused.json()["message"].startswith("sensorbackend_server: ")
     with state_of(server) as database:  # as an older version took it
-        groups.change(database, group_id, Changes(sensorbackend_server=server_url))
+        groups.change(database, group_id, GroupChanges(sensorbackend_server=server_url))
     assert analyst.get(f"{path}/installer/linux").status_code == 400
 
 

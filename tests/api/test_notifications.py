@@ -95,7 +95,7 @@ def test_an_event_becomes_a_post_and_a_mail(
 ) -> None:
     rule = f"{SIGMA}/{add_rule(analyst, 1, 'first-word')}"
     with state_of(server) as database:
-        users.change(database, "admin", users.Changes(email="admin@corp.example"))
+        users.change(database, "admin", users.UserChanges(email="admin@corp.example"))
     body = {"enabled": True, "url": receiver.url, "secret": "key"}
     assert analyst.put(f"{rule}/action_type/http", json=body).status_code == 200
     assert analyst.put(f"{rule}/action_type/email", json={"enabled": True}).status_code == 200
@@ -192,7 +192,7 @@ def test_a_target_is_tried_and_the_message_says_that_it_is_a_test(
     group, _ = open_group(server, "of a mailed user")
     hire(server, "mailed", {group: Role.VIEWER})
     with state_of(server) as database:
-        users.change(database, "mailed", users.Changes(email="mailed@corp.example"))
+        users.change(database, "mailed", users.UserChanges(email="mailed@corp.example"))
         number = users.id_of(database, "mailed")
     with mail_server(port=mail_port) as box:
         tried = {"target": f"email:{number}"}

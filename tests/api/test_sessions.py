@@ -146,7 +146,7 @@ def test_nobody_is_told_whether_a_user_exists(own: Server, name: str) -> None:
 
 def test_a_disabled_user_and_one_without_a_password_stay_out(own: Server, name: str) -> None:
     with state_of(own) as database:
-        users.change(database, name, users.Changes(is_enabled=False))
+        users.change(database, name, users.UserChanges(is_enabled=False))
         bare = f"bare-{secrets.token_hex(5)}"
         users.add(database, users.NewUser(bare), SystemClock().now_us())
     with browser(own) as client:

@@ -69,7 +69,7 @@ def test_a_link_ends_with_its_time_and_when_another_is_made(own: Server, name: s
 def test_a_link_of_a_disabled_user_lets_nobody_in(own: Server, name: str) -> None:
     link = link_of(own, name)
     with state_of(own) as database:
-        users.change(database, name, users.Changes(is_enabled=False))
+        users.change(database, name, users.UserChanges(is_enabled=False))
     assert follow(own, link).status_code == 401
 
 

@@ -22,7 +22,7 @@ def at_own_preferences(visit: Any, server: Server, name: str) -> Any:
     """The page of preferences of a new viewer, who signed in with `PASSWORD`."""
     hire(server, name, {1: Role.VIEWER})
     with state_of(server) as database:
-        users.change(database, name, users.Changes(password=PASSWORD))
+        users.change(database, name, users.UserChanges(password=PASSWORD))
     page = visit.page
     page.goto(visit.url + "/ui/sign-in?next=/ui/me")
     page.fill("[name=username]", name)
@@ -60,7 +60,7 @@ def test_a_user_begins_with_the_page_that_they_prefer_and_may_open(
     name = "starts-elsewhere"
     hire(server, name, {1: Role.VIEWER})
     with state_of(server) as database:
-        users.change(database, name, users.Changes(password=PASSWORD))
+        users.change(database, name, users.UserChanges(password=PASSWORD))
     with visiting(cookie=None) as visit:
         page = visit.page
 
@@ -98,7 +98,7 @@ def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: 
     for name in ("never-signs-in", "signs-in"):
         hire(server, name, {1: Role.VIEWER})
     with state_of(server) as database:
-        users.change(database, "signs-in", users.Changes(password=PASSWORD))
+        users.change(database, "signs-in", users.UserChanges(password=PASSWORD))
     body = {"username": "signs-in", "password": PASSWORD}
     with server.client() as client:
         token = client.post("/api/v1/session", json=body).json()["csrf_token"]

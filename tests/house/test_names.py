@@ -1,7 +1,9 @@
-"""Names of modules are words of the glossary, and packages are small enough to survey."""
+"""Names of modules are words of the glossary, names of classes stand for one thing in their
+package, and packages are small enough to survey."""
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,3 +120,17 @@ def test_names_are_made_of_the_fields_words(folder: Path) -> None:
         if name not in PROTOCOLS and not PRIVATE_WORDS.isdisjoint(name.lower().split("_"))
     }
     assert found == set()
+
+
+TOP_PACKAGES = sorted(path for path in PACKAGES if path.parent == PACKAGE)
+
+
+@pytest.mark.parametrize("folder", TOP_PACKAGES, ids=lambda path: path.name)
+def test_a_class_of_a_package_has_a_name_of_its_own(folder: Path) -> None:
+    found = Counter(
+        node.name
+        for path in folder.rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in found.items() if count > 1] == []

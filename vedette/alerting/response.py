@@ -22,9 +22,9 @@ from vedette.state.db.database import Database, Transaction
 from vedette.state.jobs import responses
 from vedette.state.jobs.responses import NewResponse, Response, ResponseState
 from vedette.state.policy import bans, response_policies
-from vedette.state.policy.bans import Author
+from vedette.state.policy.bans import BanAuthor
 from vedette.state.sensors import sensor_changes, sensor_list
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.store.engine.client import Engine
 from vedette.store.read.binaries import binaries_of
 
@@ -124,7 +124,7 @@ class Responder:
         return ""
 
     def _isolate(self, one: Response, now_us: int) -> None:
-        changes = Changes(network_isolation_enabled=True)
+        changes = SensorChanges(network_isolation_enabled=True)
         sensor_changes.change(self._database, one.sensor_id, changes, now_us)
 
     def _ban(self, one: Response, now_us: int) -> None:
@@ -138,7 +138,7 @@ class Responder:
     def _undo(self, one: Response) -> None:
         now_us = self._clock.now_us()
         if one.action == "isolate":
-            changes = Changes(network_isolation_enabled=False)
+            changes = SensorChanges(network_isolation_enabled=False)
             sensor_changes.change(self._database, one.sensor_id, changes, now_us)
         else:
             ban = bans.get(self._database, one.subject)
@@ -209,8 +209,8 @@ def _host_count(engine: Engine, md5: str) -> int:
     return max((int(row["host_count"]) for row in rows), default=0)
 
 
-def _author(one: Response) -> Author:
-    return Author(0, f"response policy {one.policy_id}")
+def _author(one: Response) -> BanAuthor:
+    return BanAuthor(0, f"response policy {one.policy_id}")
 
 
 def _glob(pattern: str) -> "re2._Regexp":

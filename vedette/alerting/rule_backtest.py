@@ -34,7 +34,7 @@ from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.detection.stored_past import (
     Row,
-    Span,
+    StoredSpan,
     file_versions,
     stored_records,
     stored_segments,
@@ -112,7 +112,7 @@ def backtest_rules(
     past = _Past(engine, rules, scope, reach, from_ms)
     try:
         for step in newest_first(from_ms, until_ms, limits.RULE_PAST_STEP_S * 1_000):
-            hits = past.judge(Span(*step))
+            hits = past.judge(StoredSpan(*step))
             _add(found, hits, step[0])
             if found.hits > limits.RULE_PAST_HITS_MAX:
                 found.is_incomplete = step[0] > from_ms
@@ -167,7 +167,7 @@ class _Past:
     def events(self) -> int:
         return self._set.events
 
-    def judge(self, span: Span) -> list[tuple[PastHit, str]]:
+    def judge(self, span: StoredSpan) -> list[tuple[PastHit, str]]:
         """The hits of a time, each with the process or record that it is about."""
         found: list[tuple[PastHit, str]] = []
         if self._of_events:
@@ -192,7 +192,7 @@ class _Past:
         if len(found) > limits.RULE_PAST_STEP_HITS_MAX:
             raise UnavailableError("the rules hit too much", reason="deadline")
 
-    def _versions(self, span: Span) -> Mapping[str, Row]:
+    def _versions(self, span: StoredSpan) -> Mapping[str, Row]:
         if not self._asks_versions:
             return {}
         return file_versions(self._engine, self._scope, span, self._reach)

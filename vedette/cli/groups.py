@@ -42,7 +42,9 @@ def rename(
 ) -> None:
     """Rename a sensor group. Telemetry that is stored keeps the old name."""
     with open_state(data, config) as database:
-        changed = groups.change(database, _group_id(database, group), groups.Changes(name=name))
+        changed = groups.change(
+            database, _group_id(database, group), groups.GroupChanges(name=name)
+        )
     typer.echo(f"renamed sensor group {changed.id}: {changed.name}")
 
 
@@ -90,7 +92,7 @@ def privacy(
             except ValueError as error:
                 raise BadRequestError(f"--secret: {error}") from None
         if wanted:
-            found = groups.change(database, found.id, groups.Changes(options=wanted))
+            found = groups.change(database, found.id, groups.GroupChanges(options=wanted))
     options = found.options
     names = "stored under pseudonyms" if options.pseudonymise_users else "stored as they are"
     typer.echo(f"names of users are {names}; patterns of secrets: {len(options.secret_patterns)}")

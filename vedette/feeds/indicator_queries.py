@@ -21,7 +21,7 @@ from vedette.model.fields import PROCESS
 from vedette.query import check, compile_binaries, compile_segments
 from vedette.query.parse.query_params import parse_stored
 from vedette.store.engine.client import Engine
-from vedette.store.read.threat.indicator_matches import BinaryHit, Rows, SegmentHit
+from vedette.store.read.threat.indicator_matches import BinaryHit, MatchedRows, SegmentHit
 from vedette.store.read.threat.indicator_query_hits import (
     binaries_matching,
     query_indicators,
@@ -65,7 +65,7 @@ class QueryIndicators:
             self._report(feed_id, "", text)
         self._queries = [_Query(row, -1 - number) for number, row in enumerate(some)]
 
-    def find(self, rows: Rows, added_after: int, now_us: int) -> Iterator[Hits]:
+    def find(self, rows: MatchedRows, added_after: int, now_us: int) -> Iterator[Hits]:
         """The hits of the queries that were added after a version, in pages."""
         for query in list(self._queries):
             if query.row["added"] <= added_after:
@@ -87,7 +87,9 @@ class QueryIndicators:
         log.warning("a query of a feed is stopped", feed=feed_id, report=report_id, problem=text)
         self._report(feed_id, report_id, text)
 
-    def _in_parts(self, query: _Query, rows: Rows, now_us: int, until_s: float) -> Iterator[Hits]:
+    def _in_parts(
+        self, query: _Query, rows: MatchedRows, now_us: int, until_s: float
+    ) -> Iterator[Hits]:
         """The hits on some rows; on each half of them when they take too long together. What was
         found before is found again then, and reported once."""
         try:
@@ -99,7 +101,7 @@ class QueryIndicators:
             for half in halves:
                 yield from self._in_parts(query, half, now_us, until_s)
 
-    def _ask(self, query: _Query, rows: Rows, now_us: int) -> Iterator[Hits]:
+    def _ask(self, query: _Query, rows: MatchedRows, now_us: int) -> Iterator[Hits]:
         text, seconds = query.row["value"], limits.INDICATOR_QUERY_S
         if query.row["index_type"] == _EVENTS:
             checked = check(parse_stored(text, PROCESS), PROCESS, now_us=now_us)

@@ -37,7 +37,7 @@ from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import next_commits
 from vedette.store.read.threat.indicator_matches import (
     Keys,
-    Rows,
+    MatchedRows,
     binaries_with,
     common_keys,
     indicator_keys,
@@ -140,7 +140,7 @@ class IndicatorRounds:
             commits = next_commits(self._engine, after, settled, limits.INDICATOR_ROWS_A_ROUND)
             if commits is None:
                 break
-            rows = Rows(_COMMITS, commits.params, _COMMITS, _COMMITS)
+            rows = MatchedRows(_COMMITS, commits.params, _COMMITS, _COMMITS)
             after = commits.until
             save = partial(watermarks.save, name=FOLLOWER, seq=after)
             found += self._match(rows, self._known.keys, 0, save)
@@ -163,7 +163,7 @@ class IndicatorRounds:
             params = {"after": past.window_ms, "until": until or _END_MS}
             # After the last windows there are only records left.
             windows = _WINDOWS if until or not past.window_ms else _NO_SEGMENTS
-            rows = Rows(windows, params, binaries, _STORED)
+            rows = MatchedRows(windows, params, binaries, _STORED)
             done = past.done
             past = replace(past, window_ms=until) if until else PastSearch(past.target, past.target)
             save = partial(past_search.save, past=past)
@@ -177,7 +177,7 @@ class IndicatorRounds:
         later may be there first. A version is a time, or one more than the version before."""
         return self._clock.now_us() - self._settle_us if self._settle_us else _LAST_VERSION
 
-    def _match(self, rows: Rows, keys: Keys, added_after: int, within: Within) -> int:
+    def _match(self, rows: MatchedRows, keys: Keys, added_after: int, within: Within) -> int:
         """Matches some rows and saves what was found, page by page; `within` with the last. The
         number of new hits."""
         now_us, found = self._clock.now_us(), 0
@@ -197,7 +197,7 @@ class IndicatorRounds:
             within(connection)
         return found
 
-    def _of_values(self, rows: Rows, keys: Keys, now_us: int) -> Iterator[Hits]:
+    def _of_values(self, rows: MatchedRows, keys: Keys, now_us: int) -> Iterator[Hits]:
         """The hits of indicators that are values, in pages."""
         known = self._known
         if not len(keys):

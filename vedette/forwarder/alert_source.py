@@ -21,7 +21,7 @@ from vedette.state.db.database import Database
 from vedette.state.jobs.forwarders import Forwarder, RecordSchema
 from vedette.state.servers import alert_writers
 from vedette.store.engine.client import Engine
-from vedette.store.read.detection.cloud_alerts import Span, newest_creation_us, oldest_alerts
+from vedette.store.read.detection.cloud_alerts import AlertSpan, newest_creation_us, oldest_alerts
 from vedette.store.write.alerts import ALERT_WRITERS
 
 RenderAlerts = Callable[[Sequence[AlertRow]], list[dict[str, Any]]]
@@ -50,7 +50,7 @@ class AlertSource:
             return Chunk((), after, has_more=False)
         where = condition(
             self.engine,
-            AlertFilter(Span(after + 1, until + 1), (), forwarder.query),
+            AlertFilter(AlertSpan(after + 1, until + 1), (), forwarder.query),
             self.settings,
             self.clock.now_us(),
         )
@@ -63,7 +63,7 @@ class AlertSource:
         return Chunk(records, records[-1].position if is_full else until, has_more=is_full)
 
     def check(self, query: str) -> None:
-        wanted = AlertFilter(Span(0, 1), (), query)
+        wanted = AlertFilter(AlertSpan(0, 1), (), query)
         condition(self.engine, wanted, self.settings, self.clock.now_us())
 
     def _settled(self, after: int) -> int:

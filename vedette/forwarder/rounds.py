@@ -35,7 +35,7 @@ from vedette.limits import (
     FORWARD_TURN_S,
 )
 from vedette.state.jobs import forwarders
-from vedette.state.jobs.forwarders import Forwarder, Stream
+from vedette.state.jobs.forwarders import ForwardedStream, Forwarder
 from vedette.state.jobs.leases import Leases
 
 log = structlog.get_logger(__name__)
@@ -61,7 +61,7 @@ class ForwarderRounds:
     def dispatch(self) -> None:
         """Begin with every forwarder that is due, as far as there are threads."""
         known = forwarders.all_forwarders(self._parts.database)
-        by_id: dict[str, list[Stream]] = {}
+        by_id: dict[str, list[ForwardedStream]] = {}
         for stream in forwarders.streams(self._parts.database):
             by_id.setdefault(stream.forwarder_id, []).append(stream)
         now_us = self._clock.now_us()
@@ -120,7 +120,7 @@ class ForwarderRounds:
             is_done = False
         return is_done
 
-    def _send_stream(self, one: Forwarder, stream: Stream, until_s: float) -> bool:
+    def _send_stream(self, one: Forwarder, stream: ForwardedStream, until_s: float) -> bool:
         """Sends a chunk, and more while there is time; whether that was all."""
         run = _Run(self._parts, one, stream, self._org, self._turns, lambda: self._may_go_on(one))
         while run.send_chunk(self._clock.now_us) and run.has_more:
@@ -138,7 +138,7 @@ class ForwarderRounds:
             return False
         return known.changed_us == one.changed_us
 
-    def _fail(self, one: Forwarder, stream: Stream, error: str, after_s: float) -> None:
+    def _fail(self, one: Forwarder, stream: ForwardedStream, error: str, after_s: float) -> None:
         now_us = self._clock.now_us()
         wait_s = max(backoff_s(stream.failures), min(after_s, FORWARD_BACKOFF_ASKED_MAX_S))
         log.warning(
@@ -159,7 +159,7 @@ class _Run:
         self,
         parts: Forwarders,
         one: Forwarder,
-        stream: Stream,
+        stream: ForwardedStream,
         org: str,
         turns: Turns,
         may_go_on: Callable[[], bool],

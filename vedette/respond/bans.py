@@ -6,7 +6,7 @@ from typing import Any
 from vedette.limits import SENSOR_NUMBER_MAX
 from vedette.state.db.database import Database
 from vedette.state.policy import bans, groups
-from vedette.state.policy.bans import Ban, Block, Reporter
+from vedette.state.policy.bans import Ban, BlockedProgram, Reporter
 
 
 def ban_orders(database: Database, group_id: int, since_version: int) -> dict[str, Any] | None:
@@ -39,7 +39,7 @@ def count_blocks(
     """Count the blocks that a sensor reports: `{"md5", "time_us", "count"}`. A time ahead of the
     server's counts as now."""
     reported = [
-        Block(
+        BlockedProgram(
             str(one["md5"]).lower(),
             min(int(one.get("time_us") or now_us), now_us),
             min(max(int(one.get("count") or 1), 1), SENSOR_NUMBER_MAX >> 32),

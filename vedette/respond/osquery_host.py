@@ -13,7 +13,7 @@ import orjson
 from vedette import limits
 from vedette.ingest.normalise.values import domain_sid
 from vedette.limits import OSQUERY_VERSION_CHARS_MAX
-from vedette.state.sensors.checkins import HostFacts
+from vedette.state.sensors.checkins import OsqueryFacts
 
 ADAPTERS: Final = "vedette_adapters"
 COMPUTER_SID: Final = "vedette_computer_sid"
@@ -38,7 +38,7 @@ _MARK: Final = '"vedette_'
 _NO_MAC: Final = "0" * 12
 
 
-def split_results(results: Iterable[Any]) -> tuple[HostFacts, list[Any]]:
+def split_results(results: Iterable[Any]) -> tuple[OsqueryFacts, list[Any]]:
     """What the results of a log say of the host, and the other results unchanged."""
     facts: dict[str, str] = {}
     others: list[Any] = []
@@ -48,7 +48,7 @@ def split_results(results: Iterable[Any]) -> tuple[HostFacts, list[Any]]:
             others.append(result)
         else:
             facts |= _facts(*found)
-    return HostFacts(**facts), others
+    return OsqueryFacts(**facts), others
 
 
 def _host_result(result: Any) -> tuple[str, list[Any]] | None:

@@ -25,7 +25,7 @@ from vedette.state.db.database import Database
 from vedette.state.policy.alert_workflow import extras
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alerts import alerts_by_id, search_alerts
-from vedette.store.read.detection.cloud_alerts import FieldFilter, Span, oldest_alerts
+from vedette.store.read.detection.cloud_alerts import AlertSpan, FieldFilter, oldest_alerts
 
 SECOND_US = 1_000_000
 LAG_US = 60 * SECOND_US
@@ -33,7 +33,9 @@ SETTINGS = Settings()
 Between = Callable[[], None]
 
 
-def page(engine: Engine, span: Span, rows: int, now_us: int, *filters: FieldFilter) -> AlertPage:
+def page(
+    engine: Engine, span: AlertSpan, rows: int, now_us: int, *filters: FieldFilter
+) -> AlertPage:
     return cloud_search.search(
         engine,
         EVERYTHING,
@@ -47,7 +49,7 @@ def page(engine: Engine, span: Span, rows: int, now_us: int, *filters: FieldFilt
 
 
 def next_millisecond(
-    engine: Engine, span: Span, rows: int, now_us: int, between: Between
+    engine: Engine, span: AlertSpan, rows: int, now_us: int, between: Between
 ) -> Iterator[str]:
     """A full page goes on a millisecond after its last alert."""
     while True:
@@ -55,12 +57,12 @@ def next_millisecond(
         yield from (row["id"] for row in found)
         if len(found) < rows:
             return
-        span = Span(found[-1]["created_time"] // 1_000 * 1_000 + 1_000, span.to_us)
+        span = AlertSpan(found[-1]["created_time"] // 1_000 * 1_000 + 1_000, span.to_us)
         between()
 
 
 def same_millisecond(
-    engine: Engine, span: Span, rows: int, now_us: int, between: Between
+    engine: Engine, span: AlertSpan, rows: int, now_us: int, between: Between
 ) -> Iterator[str]:
     """A full page goes on at its last alert, and what was there already is left out."""
     seen: set[str] = set()
@@ -70,7 +72,7 @@ def same_millisecond(
         if len(found) < rows:
             return
         seen = {row["id"] for row in found}
-        span = Span(found[-1]["created_time"] // 1_000 * 1_000, span.to_us)
+        span = AlertSpan(found[-1]["created_time"] // 1_000 * 1_000, span.to_us)
         between()
 
 
@@ -102,9 +104,9 @@ def test_an_export_misses_none_and_doubles_none(
         if end_us <= begin_us:
             continue
         rows = draw.randrange(4, 12)
-        exported += way(engine, Span(begin_us, end_us), rows, clock.now_us(), write)  # type: ignore[operator]
+        exported += way(engine, AlertSpan(begin_us, end_us), rows, clock.now_us(), write)  # type: ignore[operator]
         begin_us = end_us
-    remaining = page(engine, Span(begin_us), 10_000, clock.now_us())
+    remaining = page(engine, AlertSpan(begin_us), 10_000, clock.now_us())
     exported += [row["id"] for row in remaining.rows]
     assert len(exported) == len(set(exported))
     assert set(exported) == set(written)
@@ -142,7 +144,7 @@ def test_an_alert_that_changes_while_its_page_is_read_is_not_left_out(
         engine.command(f"OPTIMIZE TABLE {engine.capabilities.storage('alert')} FINAL")
 
     found: Any = Interrupted(engine, change)
-    assert len(page(found, Span(0), 10, clock.now_us()).rows) == 3
+    assert len(page(found, AlertSpan(0), 10, clock.now_us()).rows) == 3
     where = Condition("1", {})
     assert len(oldest_alerts(found, where, EVERYTHING, 10)) == 3
     shown = search_alerts(found, where, EVERYTHING, (("created_time", True),))
@@ -158,7 +160,7 @@ def test_every_alert_has_a_millisecond_of_its_own(
         DetectionWriter(engine, database, clock).write(
             [detection(first + number, seq=first + number + 1) for number in range(100)]
         )
-    rows = page(engine, Span(0), 10_000, clock.now_us()).rows
+    rows = page(engine, AlertSpan(0), 10_000, clock.now_us()).rows
     times = [row["created_time"] for row in rows]
     assert len({time // 1_000 for time in times}) == 200
     assert all(time % 1_000 == 0 for time in times)
@@ -170,7 +172,7 @@ def test_what_a_record_shows_is_settled_after_a_quarter_of_an_hour(
     writer = DetectionWriter(engine, database, clock)
 
     def record() -> dict[str, object]:
-        (row,) = page(engine, Span(0), 10, clock.now_us()).rows
+        (row,) = page(engine, AlertSpan(0), 10, clock.now_us()).rows
         return cloud_alert_body(row, "ORG", extras(database, [row["id"]]))
 
     writer.write([detection(1, seq=1)])
@@ -198,7 +200,7 @@ def test_fields_filter_sort_and_count(
             detection(3, seq=3, severity=50, source=Source("watchlist", "4"), source_name="W"),
         ]
     )
-    everything = Span(0)
+    everything = AlertSpan(0)
 
     def titles(*filters: FieldFilter, sorts: tuple[tuple[str, bool], ...] = ()) -> list[int]:
         found = cloud_search.search(
@@ -222,7 +224,10 @@ def test_fields_filter_sort_and_count(
     assert titles(FieldFilter("type", ("watchlist",), excludes=True)) == [5, 91]
     assert titles(FieldFilter("workflow_status", ("OPEN",), excludes=True)) == []
     first_us = NOW_US // 1_000 * 1_000
-    assert titles(FieldFilter("backend_update_timestamp", span=Span(first_us, first_us + 1))) != []
+    assert (
+        titles(FieldFilter("backend_update_timestamp", span=AlertSpan(first_us, first_us + 1)))
+        != []
+    )
     inside = Scope(frozenset({3}))
     counts = cloud_search.facets(
         engine, inside, AlertFilter(everything), ["device_id"], SETTINGS, clock.now_us(), rows=0

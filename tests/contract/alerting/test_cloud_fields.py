@@ -15,7 +15,7 @@ from vedette.settings import Settings
 from vedette.state.db.database import Database
 from vedette.state.policy.alert_workflow import extras
 from vedette.store.engine.client import Engine
-from vedette.store.read.detection.cloud_alerts import FieldFilter, Span
+from vedette.store.read.detection.cloud_alerts import AlertSpan, FieldFilter
 
 PARTS = {
     "watchlists": ("watchlists_id", "watchlists.id", "watchlists_name", "watchlists.name"),
@@ -29,7 +29,7 @@ CONSTANT = frozenset({"org_key"})
 
 
 def found(engine: Engine, clock: DrivenClock, *filters: FieldFilter) -> list[Any]:
-    wanted = AlertFilter(Span(0), filters)
+    wanted = AlertFilter(AlertSpan(0), filters)
     page = cloud_search.search(
         engine, EVERYTHING, wanted, (), Settings(), clock.now_us(), start=0, rows=100
     )
@@ -50,7 +50,7 @@ def criteria(record: dict[str, Any]) -> list[FieldFilter]:
             made += [FieldFilter(one, (str(first),)) for one in PARTS[name]]
         elif name.endswith("timestamp") or name == "create_time":
             at_us = int(datetime.fromisoformat(value).timestamp() * 1_000_000)
-            made.append(FieldFilter(name, span=Span(at_us, at_us + 1_000)))
+            made.append(FieldFilter(name, span=AlertSpan(at_us, at_us + 1_000)))
         else:
             made.append(FieldFilter(name, tuple(value) if isinstance(value, list) else (value,)))
     return made

@@ -18,9 +18,9 @@ from vedette.state.db.schema import SENSOR
 from vedette.state.jobs import responses
 from vedette.state.jobs.responses import ResponseState
 from vedette.state.policy import bans, response_policies
-from vedette.state.policy.bans import Author
+from vedette.state.policy.bans import BanAuthor
 from vedette.state.sensors import sensor_changes, sensor_list
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
@@ -157,7 +157,7 @@ def test_what_a_person_isolated_is_not_let_go(
     writer: DetectionWriter, responder: Responder, database: Database, clock: DrivenClock
 ) -> None:
     policy(database, expires_hours=1)
-    by_hand = Changes(network_isolation_enabled=True)
+    by_hand = SensorChanges(network_isolation_enabled=True)
     sensor_changes.change(database, 1, by_hand, clock.now_us())
     fire(writer, responder, [detection(1), detection(2, sensor_id=2)])
     responses.take_over(database, "isolate", "2", "ann")
@@ -185,7 +185,7 @@ def test_a_ban_that_a_person_changed_stays(
 ) -> None:
     policy(database, action="ban", expires_hours=1)
     fire(writer, responder, [detection(1, md5=MD5)])
-    by = Author(1, "ann")
+    by = BanAuthor(1, "ann")
     now_us = clock.now_us()
     bans.change(database, MD5, enabled=None, text="for good", by=by, now_us=now_us)
     clock.advance(2 * HOUR_S)

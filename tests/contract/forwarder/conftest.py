@@ -32,7 +32,7 @@ from vedette.settings import Settings
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import open_sealing
 from vedette.state.jobs import forwarders
-from vedette.state.jobs.forwarders import Forwarder, Stream
+from vedette.state.jobs.forwarders import ForwardedStream, Forwarder
 from vedette.state.jobs.leases import Leases
 from vedette.store.engine.client import Engine
 
@@ -95,7 +95,7 @@ class Here:
         used = clock or self.clock
         return ForwarderRounds(self.parts, Leases(self.database, used), used, ORG)
 
-    def stream(self, one: Forwarder) -> Stream:
+    def stream(self, one: Forwarder) -> ForwardedStream:
         (found,) = forwarders.streams(self.database, one.id)
         return found
 

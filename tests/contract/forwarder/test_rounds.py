@@ -23,7 +23,7 @@ from vedette.search.alerts import cloud_search
 from vedette.search.alerts.cloud_search import AlertFilter
 from vedette.settings import Settings
 from vedette.state.jobs import forwarders
-from vedette.store.read.detection.cloud_alerts import Span
+from vedette.store.read.detection.cloud_alerts import AlertSpan
 
 
 def test_alerts_are_written_once_in_the_order_they_were_made(here: Here) -> None:
@@ -46,7 +46,7 @@ def test_a_record_is_that_of_alert_search(here: Here) -> None:
     assert str(file.parent.relative_to(here.root / "one")) == folder
     (record,) = records_of(file.read_bytes())
     found = cloud_search.search(
-        here.engine, EVERYTHING, AlertFilter(Span(0)), (), Settings(), NOW_US, start=0, rows=5
+        here.engine, EVERYTHING, AlertFilter(AlertSpan(0)), (), Settings(), NOW_US, start=0, rows=5
     )
     source = here.parts.sources["alert"]
     assert isinstance(source, alert_source.AlertSource)

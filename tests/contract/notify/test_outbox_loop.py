@@ -49,7 +49,7 @@ PATIENCE_S = 15.0
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     opened = open_started_state(tmp_path, NOW_US)
-    users.change(opened, "admin", users.Changes(email="admin@corp.example"))
+    users.change(opened, "admin", users.UserChanges(email="admin@corp.example"))
     yield opened
     opened.close()
 

@@ -29,7 +29,7 @@ def entries(database: Database, **wanted: str) -> list[AuditEntry]:
 def test_a_change_is_told_with_who_from_where_and_both_values(database: Database) -> None:
     with acting_as(ANN):
         users.add(database, users.NewUser("bob", email="b@example.org"), NOW_US)
-        users.change(database, "bob", users.Changes(email="bob@example.org"))
+        users.change(database, "bob", users.UserChanges(email="bob@example.org"))
         users.remove(database, "bob")
     added, changed, removed = entries(database, kind="user", target="bob")
     assert (added.action, changed.action, removed.action) == ("create", "change", "delete")
@@ -45,7 +45,7 @@ def test_a_change_is_told_with_who_from_where_and_both_values(database: Database
 
 def test_secrets_are_never_in_it(database: Database) -> None:
     user = users.add(database, users.NewUser("bob", password="marked-secret-1"), NOW_US)
-    users.change(database, "bob", users.Changes(password="marked-secret-2"))
+    users.change(database, "bob", users.UserChanges(password="marked-secret-2"))
     issued = tokens.issue(database, tokens.NewToken("api", user_id=user.id), NOW_US)
     with database.reading() as connection:
         kept = connection.scalar(select(USER.c.password_hash).where(USER.c.username == "bob"))
@@ -64,7 +64,7 @@ def test_what_fails_is_not_in_it(database: Database) -> None:
     before = audit_trail.head(database)
     with pytest.raises(ConflictError):
         users.add(database, users.NewUser("bob"), NOW_US)
-    bans.add(database, "1" * 32, "why", bans.Author(1, "ann"), NOW_US)
+    bans.add(database, "1" * 32, "why", bans.BanAuthor(1, "ann"), NOW_US)
     assert audit_trail.head(database).number == before.number + 1
     assert audit_trail.verify(database).fault == ""
 
@@ -72,7 +72,7 @@ def test_what_fails_is_not_in_it(database: Database) -> None:
 def test_a_change_of_nothing_is_no_entry(database: Database) -> None:
     users.add(database, users.NewUser("bob"), NOW_US)
     before = audit_trail.head(database)
-    users.change(database, "bob", users.Changes(first_name=""))
+    users.change(database, "bob", users.UserChanges(first_name=""))
     assert audit_trail.head(database) == before
 
 

@@ -13,11 +13,11 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import BAN
 from vedette.state.db.schema_fleet import STORED_FILE
 from vedette.state.policy import bans, groups
-from vedette.state.policy.bans import Author, Reporter
+from vedette.state.policy.bans import BanAuthor, Reporter
 from vedette.state.sensors.host_registry import Sensors
 
 NOW_US = 1_700_000_000_000_000
-ANN = Author(5, "ann")
+ANN = BanAuthor(5, "ann")
 ONE, TWO = "1" * 32, "2" * 32
 
 

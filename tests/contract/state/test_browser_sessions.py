@@ -69,7 +69,7 @@ def test_a_new_password_ends_sessions_but_that_which_sets_it(database: Database)
     token = tokens.issue(database, tokens.NewToken("api", user_id=user_id), NOW_US)
     others = begun(database, clock, "bob")
     link = sign_in.issue_link(database, "ann", NOW_US)
-    change = users.Changes(password="another long password")
+    change = users.UserChanges(password="another long password")
     users.change(database, "ann", change, own_session=own.id)
     assert cache.authenticate(stolen) is None
     for secret in (own.secret, token.secret, others):
@@ -82,7 +82,7 @@ def test_sessions_of_a_disabled_user_stay_ended_when_they_are_enabled(database: 
     clock = DrivenClock(NOW_US)
     cache, secret = Tokens(database, clock), begun(database, clock)
     for is_enabled in (False, True):
-        users.change(database, "ann", users.Changes(is_enabled=is_enabled))
+        users.change(database, "ann", users.UserChanges(is_enabled=is_enabled))
         cache.clear_cache()
         assert cache.authenticate(secret) is None
 
@@ -102,7 +102,7 @@ def test_no_session_begins_with_a_password_that_was_just_replaced(database: Data
     with ThreadPoolExecutor(3) as pool:
         signing_in = [pool.submit(keep_signing_in) for _ in range(3)]
         assert wait_for(lambda: len(begun) > 3, True)
-        users.change(database, "ann", users.Changes(password="another long password"))
+        users.change(database, "ann", users.UserChanges(password="another long password"))
         for one in signing_in:
             one.result()
     cache = Tokens(database, DrivenClock(NOW_US))

@@ -31,7 +31,7 @@ def test_a_sensor_fills_no_more_than_its_share_however_it_offers(
 ) -> None:
     monkeypatch.setattr(limits, "COPIED_FILE_BYTES_MAX", FILE_BYTES)
     options = {"collect_storefiles": True}
-    groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+    groups.change(database, groups.DEFAULT_GROUP_ID, groups.GroupChanges(options=options))
     found = Sensors(database).resolve(
         {"greedy": Sighting(), "other": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US
     )
@@ -62,7 +62,7 @@ class Filled:
         self.blobs = LocalDirectory(folder / "blobs")
         self.copies = BinaryCopies(database, self.blobs, folder / "arriving", 8 * FILE_BYTES)
         options = {"collect_storefiles": True, "binary_quota_bytes": quota}
-        groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+        groups.change(database, groups.DEFAULT_GROUP_ID, groups.GroupChanges(options=options))
         other = groups.add(database, "other", options=GroupOptions(collect_storefiles=True))
         sensors = Sensors(database)
         self.sensor = sensors.resolve({"a": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)["a"].id
@@ -193,7 +193,7 @@ def test_an_order_without_room_says_so_until_there_is_some(
 
     assert told() == ("waiting", binary_orders.NO_ROOM)
     options = {"collect_storefiles": True, "binary_quota_bytes": 0}
-    groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+    groups.change(database, groups.DEFAULT_GROUP_ID, groups.GroupChanges(options=options))
     assert filled.send(filled.sensor, content)
     assert told() == ("done", "")
 
@@ -206,7 +206,9 @@ def test_a_group_that_is_switched_off_sends_not_even_the_rest_of_a_file(
     filled.copies.offer(filled.sensor, [file], NOW_US)
     filled.copies.put(filled.sensor, file.sha256, 0, content[:100], NOW_US)
     groups.change(
-        database, groups.DEFAULT_GROUP_ID, groups.Changes(options={"collect_storefiles": False})
+        database,
+        groups.DEFAULT_GROUP_ID,
+        groups.GroupChanges(options={"collect_storefiles": False}),
     )
     with pytest.raises(NotFoundError):
         filled.copies.put(filled.sensor, file.sha256, 100, content[100:], NOW_US)

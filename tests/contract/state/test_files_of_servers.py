@@ -55,7 +55,7 @@ def servers(
 
 @pytest.fixture
 def sensor_id(servers: tuple[ApiServer, ApiServer]) -> int:
-    changes = groups.Changes(options={"collect_storefiles": True})
+    changes = groups.GroupChanges(options={"collect_storefiles": True})
     groups.change(servers[0].database, groups.DEFAULT_GROUP_ID, changes)
     sensors = Sensors(servers[0].database)
     found = sensors.resolve({"sends": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)

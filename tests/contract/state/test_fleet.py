@@ -36,7 +36,7 @@ from vedette.state.sensors.checkins import CheckIn, CheckinInterval, Progress, R
 from vedette.state.sensors.enrolment import Enrolled, Machine
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.key_replacement import KeyKind
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.state.sensors.sensor_queues import Block
@@ -230,7 +230,7 @@ def test_isolation_goes_round_through_its_phases(database: Database) -> None:
     phases = []
     for want, reports in ((True, None), (None, False), (None, True), (False, None), (None, False)):
         if want is not None:
-            change = Changes(network_isolation_enabled=want)
+            change = SensorChanges(network_isolation_enabled=want)
             sensor_changes.change(database, sensor_id, change, NOW_US)
         else:
             check_in(database, sensor_id, is_isolating=reports)
@@ -246,7 +246,9 @@ def test_a_check_in_of_a_sensor_that_is_gone_is_refused(database: Database) -> N
 
 def test_check_ins_of_one_sensor_in_a_batch_follow_each_other(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
-    sensor_changes.change(database, sensor_id, Changes(restart_queued=True, flush_us=5), NOW_US)
+    sensor_changes.change(
+        database, sensor_id, SensorChanges(restart_queued=True, flush_us=5), NOW_US
+    )
     items = [
         CheckIn(sensor_id, Report(uptime_s=1, boot_id="b"), Progress(), NOW_US, 30),
         CheckIn(sensor_id, Report(uptime_s=2), Progress(5, has_restarted=True), NOW_US + 1, 30),
@@ -269,7 +271,7 @@ def test_the_mark_changes_with_the_lists_and_the_group(database: Database) -> No
     key_values.save(database, "ban_version", "1")
     marks.append(check_in(database, sensor_id).group.mark)
     group = groups.add(database, "Other")
-    sensor_changes.change(database, sensor_id, Changes(group_id=group.id), NOW_US)
+    sensor_changes.change(database, sensor_id, SensorChanges(group_id=group.id), NOW_US)
     marks.append(check_in(database, sensor_id).group.mark)
     assert marks[0] == marks[1]
     assert len(set(marks)) == 3
@@ -279,7 +281,7 @@ def test_a_group_says_how_often_its_sensors_come(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     assert check_in(database, sensor_id).interval_s == 30
     options = {"checkin_interval_s": 300, "collect_netconns": False}
-    groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+    groups.change(database, groups.DEFAULT_GROUP_ID, groups.GroupChanges(options=options))
     standing = check_in(database, sensor_id)
     assert standing.interval_s == 300
     assert standing.group.settings.not_collected == ("amsi", "netconns", "storefiles")
@@ -290,7 +292,7 @@ def test_a_group_says_how_often_its_sensors_come(database: Database) -> None:
 def test_no_group_lets_a_large_fleet_come_too_often(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     options = {"checkin_interval_s": 5}
-    groups.change(database, groups.DEFAULT_GROUP_ID, groups.Changes(options=options))
+    groups.change(database, groups.DEFAULT_GROUP_ID, groups.GroupChanges(options=options))
     item = CheckIn(sensor_id, Report(), Progress(), NOW_US, 30, least_interval_s=20)
     with database.writing() as connection:
         (standing,) = checkins.check_in(connection, [item])
@@ -311,29 +313,29 @@ def test_osquery_next_to_a_sensor_does_not_check_in_for_it(database: Database) -
 @pytest.mark.parametrize(
     "changes",
     [
-        Changes(network_isolation_enabled=True),
-        Changes(restart_queued=True),
-        Changes(uninstall=True),
-        Changes(flush_us=1),
+        SensorChanges(network_isolation_enabled=True),
+        SensorChanges(restart_queued=True),
+        SensorChanges(uninstall=True),
+        SensorChanges(flush_us=1),
     ],
     ids=str,
 )
-def test_orders_need_a_sensor_to_follow_them(database: Database, changes: Changes) -> None:
+def test_orders_need_a_sensor_to_follow_them(database: Database, changes: SensorChanges) -> None:
     never = enrolled(database, "by-osquery", "osquery").sensor.id
     gone = enrolled(database, "gone").sensor.id
     check_in(database, gone, Progress(is_uninstalling=True))
     for sensor_id in (never, gone):
         with pytest.raises(ConflictError):
             sensor_changes.change(database, sensor_id, changes, NOW_US)
-        sensor_changes.change(database, sensor_id, Changes(notes="x"), NOW_US)
+        sensor_changes.change(database, sensor_id, SensorChanges(notes="x"), NOW_US)
 
 
 def test_a_sensor_moves_only_to_a_group_that_exists(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
     with pytest.raises(BadRequestError):
-        sensor_changes.change(database, sensor_id, Changes(group_id=404), NOW_US)
+        sensor_changes.change(database, sensor_id, SensorChanges(group_id=404), NOW_US)
     group = groups.add(database, "Other")
-    sensor_changes.change(database, sensor_id, Changes(group_id=group.id), NOW_US)
+    sensor_changes.change(database, sensor_id, SensorChanges(group_id=group.id), NOW_US)
     assert sensor_list.get(database, EVERYTHING, sensor_id).group_id == group.id
 
 

@@ -16,7 +16,7 @@ from vedette.respond.package_files import add_installer, open_installer, remove_
 from vedette.state.accounts import teams
 from vedette.state.db.database import Database
 from vedette.state.policy import groups, sites
-from vedette.state.policy.groups import Changes
+from vedette.state.policy.groups import GroupChanges
 from vedette.state.sensors import installers
 from vedette.state.sensors.installers import NewInstaller
 
@@ -37,14 +37,14 @@ def test_options_come_back_as_they_were_given(database: Database) -> None:
 
 def test_a_group_takes_changes_and_keeps_the_rest(database: Database) -> None:
     made = groups.add(database, "servers", sensorbackend_server="https://a")
-    changed = groups.change(database, made.id, Changes(name="hosts"))
+    changed = groups.change(database, made.id, GroupChanges(name="hosts"))
     assert (changed.name, changed.sensorbackend_server) == ("hosts", "https://a")
     with pytest.raises(ConflictError):
-        groups.change(database, made.id, Changes(name="Default Group"))
+        groups.change(database, made.id, GroupChanges(name="Default Group"))
     with pytest.raises(NotFoundError):
-        groups.change(database, 999, Changes(name="x"))
+        groups.change(database, 999, GroupChanges(name="x"))
     with pytest.raises(BadRequestError):
-        groups.change(database, made.id, Changes(site_id=99))
+        groups.change(database, made.id, GroupChanges(site_id=99))
 
 
 def test_two_who_change_different_options_at_once_do_not_undo_each_other(
@@ -55,7 +55,7 @@ def test_two_who_change_different_options_at_once_do_not_undo_each_other(
 
     def change(name: str) -> None:
         started.wait()
-        groups.change(database, 1, Changes(options={name: not getattr(GroupOptions(), name)}))
+        groups.change(database, 1, GroupChanges(options={name: not getattr(GroupOptions(), name)}))
 
     with ThreadPoolExecutor(len(names)) as people:
         list(people.map(change, names))
@@ -65,10 +65,10 @@ def test_two_who_change_different_options_at_once_do_not_undo_each_other(
 
 def test_the_roles_of_teams_are_replaced(database: Database) -> None:
     one, two = (teams.add(database, name, {1: Role.VIEWER}).id for name in ("one", "two"))
-    groups.change(database, 1, Changes(team_roles={two: Role.ANALYST}))
+    groups.change(database, 1, GroupChanges(team_roles={two: Role.ANALYST}))
     assert groups.team_roles(database)[1] == [(two, "two", Role.ANALYST)]
     with pytest.raises(BadRequestError):
-        groups.change(database, 1, Changes(team_roles={999: Role.VIEWER}))
+        groups.change(database, 1, GroupChanges(team_roles={999: Role.VIEWER}))
     assert one
 
 

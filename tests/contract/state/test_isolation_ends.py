@@ -13,7 +13,7 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.sensors import isolation, sensor_changes
 from vedette.state.sensors.isolation import Isolation
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 
 END_US = NOW_US + 1_000_000
 LATE_US = END_US + 1
@@ -29,7 +29,7 @@ def isolated(database: Database) -> int:
 
 
 def order(database: Database, sensor_id: int, wanted: bool) -> None:
-    changes = Changes(network_isolation_enabled=wanted)
+    changes = SensorChanges(network_isolation_enabled=wanted)
     sensor_changes.change(database, sensor_id, changes, NOW_US)
 
 
@@ -82,6 +82,6 @@ def test_the_end_of_an_earlier_isolation_is_not_that_of_a_new_one(
 
 
 def test_another_change_of_the_host_leaves_the_end_alone(database: Database, isolated: int) -> None:
-    sensor_changes.change(database, isolated, Changes(notes="x"), NOW_US)
+    sensor_changes.change(database, isolated, SensorChanges(notes="x"), NOW_US)
     order(database, isolated, True)
     assert isolation.end_expired(database, LATE_US) == [isolated]

@@ -7,7 +7,7 @@ from vedette.state.accounts import teams, tokens, users
 from vedette.state.accounts.readers import mail_address, may_see
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import NewToken, Tokens
-from vedette.state.accounts.users import Changes, NewUser
+from vedette.state.accounts.users import NewUser, UserChanges
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.sensors.host_registry import Sensors
@@ -41,7 +41,7 @@ def test_whom_messages_of_a_host_reach_is_whose_requests_may_see_it(database: Da
         name: tokens.issue(database, NewToken("api", user_id=user_id, expires_us=0), NOW_US).secret
         for name, user_id in ids.items()
     }
-    users.change(database, "off", Changes(is_enabled=False))
+    users.change(database, "off", UserChanges(is_enabled=False))
 
     known, scopes = Tokens(database, clock), Scopes(database, clock)
     asking = set()

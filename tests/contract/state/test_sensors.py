@@ -25,7 +25,7 @@ from vedette.state.sensors.host_registry import (
     computer_name,
     remove_alias,
 )
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 
 NOW_US = 1_700_000_000_000_000
 GROUP_ID = groups.DEFAULT_GROUP_ID
@@ -312,7 +312,7 @@ def test_a_change_is_reported_once(database: Database) -> None:
     assert look(1) == ids
     assert [look(6), look(11), look(170)] == [[], [], []]
     group = groups.add(database, "Moved to")
-    moved = Changes(group_id=group.id)
+    moved = SensorChanges(group_id=group.id)
     sensor_changes.change(database, ids[1], moved, NOW_US + 171 * 1_000_000)
     assert [look(175), look(180), look(400)] == [ids[1:], [], []]
 

@@ -13,7 +13,7 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.accounts import teams, tokens, users
 from vedette.state.accounts.scopes import Scopes
 from vedette.state.accounts.tokens import NewToken, Tokens
-from vedette.state.accounts.users import Changes, NewUser
+from vedette.state.accounts.users import NewUser, UserChanges
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.sensors.host_registry import Sensors
@@ -63,7 +63,7 @@ def test_of_several_teams_the_highest_role_counts(database: Database, token_cach
     issued = _user_token(database, "alice", Role.VIEWER)
     higher = teams.add(database, "higher", {groups.DEFAULT_GROUP_ID: Role.ADMINISTRATOR})
     mine = users.get(database, "alice").teams[0][0]
-    users.change(database, "alice", Changes(team_ids=(mine, higher.id)))
+    users.change(database, "alice", UserChanges(team_ids=(mine, higher.id)))
     principal = token_cache.authenticate(issued.secret)
     assert principal is not None
     assert principal.role_in(groups.DEFAULT_GROUP_ID) is Role.ADMINISTRATOR
@@ -138,9 +138,9 @@ def test_the_tokens_of_a_disabled_user_are_nobody_until_the_user_is_enabled(
     database: Database, token_cache: Tokens
 ) -> None:
     issued = _user_token(database, "alice", Role.VIEWER)
-    users.change(database, "alice", Changes(is_enabled=False))
+    users.change(database, "alice", UserChanges(is_enabled=False))
     assert token_cache.authenticate(issued.secret) is None
-    users.change(database, "alice", Changes(is_enabled=True))
+    users.change(database, "alice", UserChanges(is_enabled=True))
     token_cache.clear_cache()
     assert token_cache.authenticate(issued.secret) is not None
 

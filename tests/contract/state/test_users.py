@@ -9,7 +9,7 @@ from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.model.host import Sighting
 from vedette.model.principal import Role
 from vedette.state.accounts import teams, users
-from vedette.state.accounts.users import Changes, NewUser
+from vedette.state.accounts.users import NewUser, UserChanges
 from vedette.state.db.database import Database
 from vedette.state.db.schema import VALUE
 from vedette.state.policy import groups, sites
@@ -58,7 +58,7 @@ def test_a_password_opens_only_for_its_enabled_user(database: Database) -> None:
     assert users.matching_hash(database, "Alice", "correct horse")
     assert not users.matching_hash(database, "alice", "wrong horse")
     assert not users.matching_hash(database, "nobody", "correct horse")
-    users.change(database, "alice", Changes(is_enabled=False))
+    users.change(database, "alice", UserChanges(is_enabled=False))
     assert not users.matching_hash(database, "alice", "correct horse")
 
 
@@ -70,14 +70,14 @@ def test_a_user_without_a_password_has_none_that_opens(database: Database) -> No
 
 def test_a_change_leaves_the_rest_as_it_is(database: Database) -> None:
     before = users.add(database, NewUser("alice", "Alice", email="a@example.org"), NOW_US)
-    after = users.change(database, "alice", Changes(email="b@example.org"))
+    after = users.change(database, "alice", UserChanges(email="b@example.org"))
     assert (after.email, after.first_name, after.id) == ("b@example.org", "Alice", before.id)
 
 
 @pytest.mark.parametrize(
-    "changes", [Changes(is_global_admin=False), Changes(is_enabled=False)], ids=str
+    "changes", [UserChanges(is_global_admin=False), UserChanges(is_enabled=False)], ids=str
 )
-def test_the_last_administrator_stays_one(database: Database, changes: Changes) -> None:
+def test_the_last_administrator_stays_one(database: Database, changes: UserChanges) -> None:
     with pytest.raises(ConflictError, match="administrator must remain"):
         users.change(database, "admin", changes)
     with pytest.raises(ConflictError, match="administrator must remain"):

@@ -6,11 +6,11 @@ from tests.support.indexed import on_two_shards
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.plan.search_bounds import Reach
-from vedette.store.read.detection.stored_past import Span, file_versions
+from vedette.store.read.detection.stored_past import StoredSpan, file_versions
 from vedette.store.write.commit import Commit
 from vedette.store.write.insert import write_commit
 
-SPAN = Span(HOUR_MS, HOUR_MS + 1)
+SPAN = StoredSpan(HOUR_MS, HOUR_MS + 1)
 
 
 @on_two_shards

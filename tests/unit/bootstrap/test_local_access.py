@@ -60,10 +60,10 @@ def test_those_without_an_end_are_never_renewed(database: Database, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "change", [users.Changes(is_enabled=False), users.Changes(is_global_admin=False)]
+    "change", [users.UserChanges(is_enabled=False), users.UserChanges(is_global_admin=False)]
 )
 def test_they_are_another_administrators_when_theirs_is_none_any_more(
-    database: Database, tmp_path: Path, change: users.Changes
+    database: Database, tmp_path: Path, change: users.UserChanges
 ) -> None:
     clock = DrivenClock(NOW_US)
     local = LocalTokens(database, NOW_US, 0, tmp_path)

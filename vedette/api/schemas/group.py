@@ -25,7 +25,7 @@ from vedette.model.group import BINARY_ORDERS, EventExclusion, GroupOptions, Iso
 from vedette.model.group_filters import LIST_OF_EVENT, WITHOUT_EFFECT, is_excluded_path
 from vedette.model.principal import ROLE_NAMES, Role
 from vedette.respond.installer_texts import is_plain_url
-from vedette.state.policy.groups import Changes, Group
+from vedette.state.policy.groups import Group, GroupChanges
 
 NUMBER_MAX: Final = (1 << 53) - 1
 ID_MAX: Final = (1 << 31) - 1
@@ -66,7 +66,7 @@ def group_body(group: Group, hosts: int, teams: TeamRoles, server_url: str) -> d
     }
 
 
-def group_changes(body: Mapping[str, Any]) -> Changes:
+def group_changes(body: Mapping[str, Any]) -> GroupChanges:
     """The changes in a body. Raises BadRequestError."""
     members: dict[str, Any] = {}
     for name, value in body.items():
@@ -81,7 +81,7 @@ def group_changes(body: Mapping[str, Any]) -> Changes:
             raise BadRequestError(f"{name}: {error}") from None
     own = {name: members.pop(name, None) for name in _OWN}
     roles = members.pop("team_access", None)
-    return Changes(**own, options=members, team_roles=roles)
+    return GroupChanges(**own, options=members, team_roles=roles)
 
 
 UNUSED: Final = frozenset(
@@ -93,7 +93,7 @@ UNUSED: Final = frozenset(
 """Options that are stored for clients which read them back, and change nothing."""
 
 
-def unused_options(changes: Changes, known: GroupOptions) -> list[str]:
+def unused_options(changes: GroupChanges, known: GroupOptions) -> list[str]:
     """A warning for every option that was changed and has no effect."""
     wanted = replace(known, **(changes.options or {}))
     unused = [name for name in sorted(UNUSED) if getattr(wanted, name) != getattr(known, name)]

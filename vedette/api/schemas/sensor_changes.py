@@ -17,7 +17,7 @@ from vedette.api.schemas.parameters import ID_MAX, bounded_number
 from vedette.api.schemas.sensor import sensor_body
 from vedette.errors import BadRequestError
 from vedette.model.principal import Role
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.state.sensors.sensor_row import SensorRow
 
 _IDENTITY = ("id", "computer_name", "computer_dns_name")
@@ -35,7 +35,7 @@ MANY_MEMBERS = (
 _LAST_US = 253_402_300_799_000_000
 
 
-def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
+def read_changes(body: dict[str, Any], row: SensorRow) -> SensorChanges:
     """The changes in a body. Raises BadRequestError that names the member."""
     record = sensor_body(row, 0)
     wanted: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def read_changes(body: dict[str, Any], row: SensorRow) -> Changes:
             raise BadRequestError(f"{name}: a sensor has no such member")
         elif name in _IDENTITY and value != record[name]:
             raise BadRequestError(f"{name}: cannot be changed; this is sensor {row.id}")
-    return Changes(**wanted)
+    return SensorChanges(**wanted)
 
 
 def isolation_words(body: dict[str, Any], row: SensorRow, now_us: int) -> tuple[str, int] | None:
@@ -72,7 +72,7 @@ def isolation_words(body: dict[str, Any], row: SensorRow, now_us: int) -> tuple[
     return None if said == (row.isolation_reason, row.isolation_expires_us) else said
 
 
-def needed_roles(changes: Changes, row: SensorRow) -> Iterator[tuple[int, Role]]:
+def needed_roles(changes: SensorChanges, row: SensorRow) -> Iterator[tuple[int, Role]]:
     """The role that a change needs, by sensor group: Analyst for reversible changes, Administrator
     to remove a sensor from a group."""
     yield row.group_id, Role.ANALYST

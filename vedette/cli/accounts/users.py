@@ -121,7 +121,7 @@ def change(
     if team and no_teams:
         raise BadRequestError("--team and --no-teams: give one of the two")
     with open_state(data, config) as database:
-        changes = users.Changes(
+        changes = users.UserChanges(
             first_name=first_name,
             last_name=last_name,
             email=email,
@@ -139,7 +139,7 @@ def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = 
     """Keep a user out, with all tokens, until enabled again; sessions end. One global administrator
     remains."""
     with open_state(data, config) as database:
-        users.change(database, name, users.Changes(is_enabled=False))
+        users.change(database, name, users.UserChanges(is_enabled=False))
     typer.echo(f"disabled user {name.lower()}")
 
 
@@ -147,7 +147,7 @@ def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = 
 def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
     """Let a disabled user in again."""
     with open_state(data, config) as database:
-        users.change(database, name, users.Changes(is_enabled=True))
+        users.change(database, name, users.UserChanges(is_enabled=True))
     typer.echo(f"enabled user {name.lower()}")
 
 
@@ -174,7 +174,7 @@ def passwd(
             password = _read_password()
         else:
             password = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
-        users.change(database, name, users.Changes(password=password))
+        users.change(database, name, users.UserChanges(password=password))
     typer.echo(f"changed the password of {name.lower()}")
 
 

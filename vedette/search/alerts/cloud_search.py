@@ -17,10 +17,10 @@ from vedette.store.read.detection import cloud_alerts
 from vedette.store.read.detection.alerts import count_alerts
 from vedette.store.read.detection.cloud_alerts import (
     AlertCluster,
+    AlertSpan,
     Facets,
     FieldFilter,
     SortTerm,
-    Span,
 )
 
 
@@ -28,7 +28,7 @@ from vedette.store.read.detection.cloud_alerts import (
 class AlertFilter:
     """Which alerts: those made within a span that meet all filters and the query."""
 
-    span: Span | None = None
+    span: AlertSpan | None = None
     """None: the last two weeks."""
     filters: tuple[FieldFilter, ...] = ()
     query: str = ""
@@ -46,7 +46,7 @@ def condition(
     engine: Engine, wanted: AlertFilter, settings: SearchSettings, now_us: int
 ) -> Condition:
     """The condition on alerts. Raises QueryError, BadRequestError."""
-    span = wanted.span or Span(now_us - ALERT_V7_RANGE_S * 1_000_000)
+    span = wanted.span or AlertSpan(now_us - ALERT_V7_RANGE_S * 1_000_000)
     made = FieldFilter("backend_timestamp", span=span)
     parts = [cloud_alerts.filter_condition((made, *wanted.filters))]
     if wanted.query.strip():

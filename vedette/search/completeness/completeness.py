@@ -21,7 +21,7 @@ from vedette.store.read.record_numbers import (
     Around,
     Channel,
     Range,
-    Span,
+    ReceivedNumbers,
     around,
     spans,
     unnumbered,
@@ -135,7 +135,7 @@ def completeness(
 def _channel(
     name: str,
     channel: Channel,
-    inside: dict[Channel, Span],
+    inside: dict[Channel, ReceivedNumbers],
     outside: dict[Channel, Around],
     left_out: dict[Channel, dict[str, int]],
 ) -> ChannelReport | None:

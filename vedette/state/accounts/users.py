@@ -52,7 +52,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class UserChanges:
     """What to change of a user; None leaves as it is."""
 
     first_name: str | None = None
@@ -89,7 +89,9 @@ def id_of(database: Database, username: str) -> int:
         return connection.scalar(select(USER.c.id).where(USER.c.username == username)) or 0
 
 
-def change(database: Database, username: str, changes: Changes, *, own_session: str = "") -> User:
+def change(
+    database: Database, username: str, changes: UserChanges, *, own_session: str = ""
+) -> User:
     """A new password and being disabled end the user's sessions and links; tokens stay.
     `own_session` is the id of the one that makes the change: it outlives a new password.
 

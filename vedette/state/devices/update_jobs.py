@@ -144,7 +144,7 @@ class UpdateJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UpdatedDevice:
     """One device of a job."""
 
     device_id: int
@@ -365,13 +365,13 @@ def get(database: Database, scope: Scope, job_id: str) -> UpdateJob:
         return _job(connection, scope, _found(connection, scope, job_id))
 
 
-def targets(database: Database, scope: Scope, job_id: str) -> list[Target]:
+def targets(database: Database, scope: Scope, job_id: str) -> list[UpdatedDevice]:
     """The devices of a job within the scope, by id. Raises NotFoundError."""
-    columns = [UPDATE_TARGET.c[name] for name in Target.__slots__]
+    columns = [UPDATE_TARGET.c[name] for name in UpdatedDevice.__slots__]
     query = select(*columns).where(_condition(scope, job_id)).order_by(UPDATE_TARGET.c.device_id)
     with database.reading() as connection:
         _found(connection, scope, job_id)
-        return [Target(*row) for row in connection.execute(query).all()]
+        return [UpdatedDevice(*row) for row in connection.execute(query).all()]
 
 
 def _found(connection: Connection, scope: Scope, job_id: str) -> RowMapping:

@@ -59,7 +59,7 @@ class Forwarder:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ForwardedStream:
     """How far a stream is. Times are epoch microseconds, 0 for never; `failures` are those since
     the last success."""
 
@@ -137,17 +137,22 @@ def named(database: Database, name: str) -> Forwarder:
     return _one(database, (FORWARDER.c.name == name) | (FORWARDER.c.id == name), name)
 
 
-def streams(database: Database, forwarder_id: str = "") -> list[Stream]:
+def streams(database: Database, forwarder_id: str = "") -> list[ForwardedStream]:
     """Of a forwarder, or of all; by type."""
     query = select(FORWARDER_STREAM).order_by(FORWARDER_STREAM.c.type)
     if forwarder_id:
         query = query.where(FORWARDER_STREAM.c.forwarder_id == forwarder_id)
     with database.reading() as connection:
-        return [Stream(**row) for row in connection.execute(query).mappings()]
+        return [ForwardedStream(**row) for row in connection.execute(query).mappings()]
 
 
 def advance(
-    database: Database, before: Stream, position: int, records: int, files: int, now_us: int
+    database: Database,
+    before: ForwardedStream,
+    position: int,
+    records: int,
+    files: int,
+    now_us: int,
 ) -> bool:
     """Saves how far a stream is now; False where it is no longer where it was: the forwarder is
     gone, or another server runs it. Something sent ends what failed."""
@@ -166,7 +171,7 @@ def advance(
 
 
 def note_failure(
-    database: Database, stream: Stream, error: str, now_us: int, retry_us: int
+    database: Database, stream: ForwardedStream, error: str, now_us: int, retry_us: int
 ) -> None:
     """Keeps why a stream cannot go on, and when it is tried again."""
     with database.writing() as connection:
@@ -182,7 +187,7 @@ def note_failure(
         )
 
 
-def _of(stream: Stream) -> Sequence[Any]:
+def _of(stream: ForwardedStream) -> Sequence[Any]:
     columns = FORWARDER_STREAM.c
     return columns.forwarder_id == stream.forwarder_id, columns.type == stream.type
 

@@ -22,14 +22,14 @@ Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ApprovedNetwork:
     """An entry of the list: an address, or a block in CIDR notation."""
 
     id: int
     network: str
 
 
-def entries(database: Database) -> list[Entry]:
+def entries(database: Database) -> list[ApprovedNetwork]:
     """Every entry, by id."""
     with database.reading() as connection:
         return _entries(connection)
@@ -142,9 +142,9 @@ def _text(network: Network) -> str:
     return str(network.network_address) if network.num_addresses == 1 else str(network)
 
 
-def _entries(connection: Connection) -> list[Entry]:
+def _entries(connection: Connection) -> list[ApprovedNetwork]:
     rows = connection.execute(select(APPROVED_ADDRESS).order_by(APPROVED_ADDRESS.c.id))
-    return [Entry(row.id, row.network) for row in rows]
+    return [ApprovedNetwork(row.id, row.network) for row in rows]
 
 
 def _is_enabled(connection: Connection) -> bool:

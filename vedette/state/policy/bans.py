@@ -23,7 +23,7 @@ _VERSION = "ban_version"
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class BanAuthor:
     """Who changes a ban."""
 
     user_id: int
@@ -64,7 +64,7 @@ class Ban:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockedProgram:
     """A program that a sensor blocked, `count` times until `time_us`."""
 
     md5: str
@@ -123,7 +123,7 @@ def add(
     database: Database,
     md5: str,
     text: str,
-    by: Author,
+    by: BanAuthor,
     now_us: int,
     *,
     enabled: bool = True,
@@ -152,7 +152,7 @@ def change(
     *,
     enabled: bool | None,
     text: str | None,
-    by: Author,
+    by: BanAuthor,
     now_us: int,
     check: Callable[[Ban], None] | None = None,
 ) -> Ban:
@@ -188,11 +188,11 @@ def end_expired(database: Database, now_us: int) -> int:
         version = list_versions.rise(connection, _VERSION)
         for md5 in due:
             values: dict[str, object] = {"enabled": False, "version": version}
-            _switch(connection, md5, values, Author(0, "the time it was for is over"), now_us)
+            _switch(connection, md5, values, BanAuthor(0, "the time it was for is over"), now_us)
     return len(due)
 
 
-def count_blocks(database: Database, reporter: Reporter, blocks: Iterable[Block]) -> None:
+def count_blocks(database: Database, reporter: Reporter, blocks: Iterable[BlockedProgram]) -> None:
     """Add the blocks that a sensor reports; programs that were never banned do not count, and
     neither does a list that was counted already."""
     with database.writing() as connection:
@@ -239,7 +239,7 @@ def _is_new(connection: Connection, reporter: Reporter) -> bool:
 
 
 def _switch(
-    connection: Connection, md5: str, values: dict[str, object], by: Author, now_us: int
+    connection: Connection, md5: str, values: dict[str, object], by: BanAuthor, now_us: int
 ) -> None:
     author = {"user_id": by.user_id, "username": by.username, "time_us": now_us}
     connection.execute(update(BAN).where(BAN.c.md5 == md5).values(**values, **author))

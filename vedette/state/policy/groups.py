@@ -38,7 +38,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class GroupChanges:
     """What to change of a group; None leaves as it is."""
 
     name: str | None = None
@@ -93,7 +93,7 @@ def add(
 def change(
     database: Database,
     group_id: int,
-    changes: Changes,
+    changes: GroupChanges,
     check: Callable[[Group], None] | None = None,
 ) -> Group:
     """Raises NotFoundError, and as `add` does; `check` refuses by raising."""

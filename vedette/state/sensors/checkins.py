@@ -52,7 +52,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostFacts:
+class OsqueryFacts:
     """What osquery reports of its host, by column of `sensor`; None leaves a column as it is."""
 
     network_adapters: str | None = None
@@ -61,7 +61,7 @@ class HostFacts:
     sensor_version: str | None = None
 
 
-_NO_FACTS = HostFacts()
+_NO_FACTS = OsqueryFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]
 
 
 def note_contact(
-    connection: Connection, sensor_id: int, now_us: int, facts: HostFacts = _NO_FACTS
+    connection: Connection, sensor_id: int, now_us: int, facts: OsqueryFacts = _NO_FACTS
 ) -> str:
     """Record a contact of osquery; returns the operating system of its host. The check-in time and
     the facts are left to Vedette's own sensor where that runs too.

@@ -15,7 +15,7 @@ from vedette.state.db.schema_fleet import LIVE_QUERY, LIVE_QUERY_TARGET
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class QueriedHost:
     """One host of a query. `state` is waiting, sent, done, failed or expired."""
 
     sensor_id: int
@@ -36,7 +36,7 @@ class LiveQuery:
     username: str
     created_us: int
     expires_us: int
-    targets: list[Target]
+    targets: list[QueriedHost]
 
 
 def place(database: Database, sql: str, sensor_ids: list[int], username: str, now_us: int) -> int:
@@ -129,14 +129,14 @@ def get(database: Database, scope: Scope, query_id: int, now_us: int) -> LiveQue
     return LiveQuery(**row, targets=[_target(one, is_over) for one in seen])
 
 
-def _target(row: Any, is_over: bool) -> Target:
+def _target(row: Any, is_over: bool) -> QueriedHost:
     if row["answered_us"]:
         state = "failed" if row["status"] else "done"
     elif is_over:
         state = "expired"
     else:
         state = "sent" if row["sent_us"] else "waiting"
-    return Target(
+    return QueriedHost(
         row["sensor_id"],
         row["hostname"],
         state,

@@ -18,7 +18,7 @@ from vedette.state.sensors.sensor_row import SensorRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class SensorChanges:
     """What to set; None leaves as it is. `notes` "" removes the notes, `flush_us` 0 cancels the
     flush (epoch microseconds: the sensor sends all older data at once)."""
 
@@ -39,7 +39,7 @@ class Changes:
 _ORDERS = ("network_isolation_enabled", "restart_queued", "uninstall", "flush_us")
 
 
-def change(database: Database, sensor_id: int, changes: Changes, now_us: int) -> None:
+def change(database: Database, sensor_id: int, changes: SensorChanges, now_us: int) -> None:
     """Raises NotFoundError; ConflictError for an order to a host whose sensor is uninstalled, or
     that never had one; BadRequestError for a group that does not exist."""
     wanted = changes.wanted()
@@ -68,7 +68,7 @@ def change(database: Database, sensor_id: int, changes: Changes, now_us: int) ->
             connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(new))
 
 
-def check_orders(row: SensorRow, changes: Changes) -> None:
+def check_orders(row: SensorRow, changes: SensorChanges) -> None:
     """Whether a host could carry out what is new in some changes; raises ConflictError."""
     wanted = changes.wanted()
     new = {name: value for name, value in wanted.items() if value != getattr(row, name)}

@@ -21,7 +21,7 @@ _CODE = "bitShiftRight(bitAnd(k, 9223372036854775807), 48)"  # without the mark 
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReceivedNumbers:
     """What arrived of a channel between two times: different numbers, the least and greatest of
     them, and the gaps between, at most `COMPLETENESS_GAPS_MAX` of `gap_count`."""
 
@@ -46,7 +46,7 @@ class Around:
 
 def spans(
     engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
-) -> dict[Channel, Span]:
+) -> dict[Channel, ReceivedNumbers]:
     """What arrived in [from, until), epoch milliseconds."""
     found = engine.query(
         "SELECT sensor_id, code, length(n), n[1], n[-1], length(gaps), "
@@ -59,7 +59,7 @@ def spans(
         {"sensors": list(sensor_ids), "from": from_ms, "until": until_ms},
     )
     return {
-        (row[0], row[1]): Span(
+        (row[0], row[1]): ReceivedNumbers(
             row[2], row[3], row[4], row[5], row[6], tuple((first, last) for first, last in row[7])
         )
         for row in found.rows
@@ -69,7 +69,7 @@ def spans(
 def around(
     engine: Engine,
     sensor_ids: Sequence[int],
-    known: Mapping[Channel, Span],
+    known: Mapping[Channel, ReceivedNumbers],
     times_ms: tuple[int, int, int, int],
 ) -> dict[Channel, Around]:
     """What arrived outside of a time, of all channels. `times_ms` are the beginning of the look,
@@ -86,7 +86,7 @@ def around(
     return found
 
 
-def _bounds(known: Mapping[Channel, Span]) -> dict[Channel, Range]:
+def _bounds(known: Mapping[Channel, ReceivedNumbers]) -> dict[Channel, Range]:
     return {channel: (one.first, one.last) for channel, one in known.items()}
 
 

@@ -18,7 +18,7 @@ from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.principal import Principal
 from vedette.state.accounts import users
 from vedette.state.accounts.user_rights import effective_rights
-from vedette.state.accounts.users import Changes, NewUser, User
+from vedette.state.accounts.users import NewUser, User, UserChanges
 
 router = Router(tags=["users"])
 
@@ -85,7 +85,7 @@ def change(username: str, here: Here, caller: Caller, body: Body) -> Response:
     members = _members(body)
     if (members.text("username") or username).lower() != username.lower():
         raise BadRequestError(f"username: a user cannot be renamed, it must be {username!r}")
-    changes = Changes(
+    changes = UserChanges(
         first_name=members.text("first_name"),
         last_name=members.text("last_name"),
         email=members.text("email"),

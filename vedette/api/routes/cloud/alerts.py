@@ -30,7 +30,7 @@ from vedette.search.alerts.cloud_search import AlertFilter
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.state.jobs import cloud_jobs
 from vedette.state.policy.alert_workflow import AlertExtras, extras
-from vedette.store.read.detection.cloud_alerts import Span, selected_keys
+from vedette.store.read.detection.cloud_alerts import AlertSpan, selected_keys
 
 router = Router(tags=["cloud alerts"])
 
@@ -159,7 +159,7 @@ async def workflow(
         wanted = alert_filter(body, now_us)
         names_ids = any(one.field == "id" and not one.excludes for one in wanted.filters)
         if wanted.span is None and names_ids:
-            wanted = AlertFilter(Span(0), wanted.filters, wanted.query)
+            wanted = AlertFilter(AlertSpan(0), wanted.filters, wanted.query)
         where = cloud_search.condition(engine, wanted, here.settings, now_us)
         return selected_keys(engine, where, scope, WORKFLOW_ALERTS_MAX + 1)
 

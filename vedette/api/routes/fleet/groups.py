@@ -20,7 +20,7 @@ from vedette.errors import BadRequestError, NotFoundError
 from vedette.model.group import GroupOptions
 from vedette.model.principal import Principal
 from vedette.state.policy import groups
-from vedette.state.policy.groups import DEFAULT_SITE_ID, Changes, Group
+from vedette.state.policy.groups import DEFAULT_SITE_ID, Group, GroupChanges
 
 router = Router(tags=["sensor groups"])
 
@@ -56,7 +56,7 @@ def create(here: Here, address: Address, body: Body) -> Response:
         wanted.team_roles,
     )
     if wanted.suppress_children:
-        group = groups.change(here.database, group.id, Changes(suppress_children=True))
+        group = groups.change(here.database, group.id, GroupChanges(suppress_children=True))
     here.privacy.reload()
     here.filters.reload()
     answer = _bodies(here, [group], address)[0]
@@ -109,7 +109,7 @@ def datasharing(group_id: str, here: Here, caller: Caller) -> Response:
     return json_answer([])
 
 
-def _warnings(changes: Changes, known: GroupOptions) -> dict[str, list[str]]:
+def _warnings(changes: GroupChanges, known: GroupOptions) -> dict[str, list[str]]:
     """The member `warnings`, where a change has no effect."""
     found = unused_options(changes, known)
     return {"warnings": found} if found else {}

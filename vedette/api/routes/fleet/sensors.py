@@ -26,7 +26,7 @@ from vedette.model.principal import ROLE_NAMES, Principal, Role
 from vedette.model.scope import Scope
 from vedette.state.jobs import responses
 from vedette.state.sensors import isolation, key_replacement, sensor_changes, sensor_list
-from vedette.state.sensors.sensor_changes import Changes
+from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.state.sensors.sensor_row import SensorRow
 
@@ -95,7 +95,7 @@ async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Wit
     return empty_answer()
 
 
-def roles_checked(principal: Principal, changes: Changes, row: SensorRow) -> None:
+def roles_checked(principal: Principal, changes: SensorChanges, row: SensorRow) -> None:
     """Raises ForbiddenError that names the role and the group that are missing."""
     for group_id, role in needed_roles(changes, row):
         if principal.role_in(group_id) < role:

@@ -29,7 +29,7 @@ from vedette.model.scope import Scope
 from vedette.respond.ban_reach import ban_reach, protection_of
 from vedette.state.accounts.users import id_of
 from vedette.state.policy import bans, groups
-from vedette.state.policy.bans import Author, Ban
+from vedette.state.policy.bans import Ban, BanAuthor
 from vedette.store.read.binaries import binaries_of, claimed_sha256
 from vedette.store.read.running_hosts import running
 
@@ -226,8 +226,8 @@ def _settings(ban: Ban) -> dict[str, Any]:
     return {"text": ban.text, "enabled": ban.enabled}
 
 
-def _author(here: Services, caller: Principal) -> Author:
-    return Author(id_of(here.database, caller.name), caller.name)
+def _author(here: Services, caller: Principal) -> BanAuthor:
+    return BanAuthor(id_of(here.database, caller.name), caller.name)
 
 
 def _body(ban: Ban, scope: Scope) -> dict[str, Any]:

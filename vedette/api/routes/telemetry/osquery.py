@@ -159,7 +159,9 @@ def _answers(body: Body) -> list[tuple[int, list[Any], int, str]]:
     return found
 
 
-def _reported(body: Body, sensor: Principal, address: str) -> tuple[checkins.HostFacts, Submission]:
+def _reported(
+    body: Body, sensor: Principal, address: str
+) -> tuple[checkins.OsqueryFacts, Submission]:
     """What a log says of its host, and its other results. Raises BadRequestError."""
     data = body.get("data")
     if not isinstance(data, list):

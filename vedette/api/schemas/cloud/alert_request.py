@@ -18,7 +18,7 @@ from vedette.limits import (
     QUERY_CHARS_MAX,
 )
 from vedette.search.alerts.cloud_search import AlertFilter
-from vedette.store.read.detection.cloud_alerts import FieldFilter, SortTerm, Span
+from vedette.store.read.detection.cloud_alerts import AlertSpan, FieldFilter, SortTerm
 
 Body = Mapping[str, Any]
 
@@ -80,7 +80,7 @@ def facet_fields(body: Body) -> tuple[list[str], int]:
     return list(dict.fromkeys(fields)), _whole("terms.rows", terms.get("rows"), 0, 1 << 31)
 
 
-def span_of(given: object, place: str, now_us: int) -> Span:
+def span_of(given: object, place: str, now_us: int) -> AlertSpan:
     """A range of time: `start` and `end`, or a `range` back from now. The end is not in it."""
     if not isinstance(given, dict):
         raise BadRequestError(f"{place}: must be an object with start and end, or range")
@@ -89,8 +89,8 @@ def span_of(given: object, place: str, now_us: int) -> Span:
         found = _RANGE.fullmatch(text) if isinstance(text, str) else None
         if found is None or "start" in given or "end" in given:
             raise BadRequestError(f"{place}.range: write -2w, in y, M, w, d, h, m or s")
-        return Span(now_us - int(found[1]) * _SECONDS[found[2]] * 1_000_000)
-    span = Span(_time(given, "start", place), _time(given, "end", place))
+        return AlertSpan(now_us - int(found[1]) * _SECONDS[found[2]] * 1_000_000)
+    span = AlertSpan(_time(given, "start", place), _time(given, "end", place))
     if span.from_us is None and span.to_us is None:
         raise BadRequestError(f"{place}: needs start or end, or range")
     if span.from_us is not None and span.to_us is not None and span.to_us < span.from_us:

@@ -10,7 +10,7 @@ from vedette.api.schemas.wire_values import known_instant
 from vedette.errors import BadRequestError
 from vedette.forwarder.configuration import Wanted
 from vedette.limits import FORWARDER_TYPES_MAX, QUERY_CHARS_MAX
-from vedette.state.jobs.forwarders import Forwarder, Stream
+from vedette.state.jobs.forwarders import ForwardedStream, Forwarder
 
 Body = dict[str, Any]
 
@@ -56,7 +56,7 @@ def _is_list_of_texts(given: object) -> bool:
     return all(isinstance(one, str) for one in given)
 
 
-def forwarder_body(one: Forwarder, streams: Sequence[Stream]) -> Body:
+def forwarder_body(one: Forwarder, streams: Sequence[ForwardedStream]) -> Body:
     """A forwarder without its secrets, and how far it is."""
     return {
         "id": one.id,
@@ -75,7 +75,7 @@ def forwarder_body(one: Forwarder, streams: Sequence[Stream]) -> Body:
     }
 
 
-def _stream_body(one: Stream) -> Body:
+def _stream_body(one: ForwardedStream) -> Body:
     return {
         "type": one.type,
         "state": "failing" if one.failures else "working",

@@ -11,7 +11,7 @@ from vedette.api.schemas.wire_values import milli_instant
 from vedette.errors import BadRequestError
 from vedette.limits import DEVICE_ROWS_MAX
 from vedette.state.devices.device_list import DeviceFilter
-from vedette.state.devices.update_jobs import FAILURES, Target, UpdateJob, Waves
+from vedette.state.devices.update_jobs import FAILURES, UpdatedDevice, UpdateJob, Waves
 
 Body = dict[str, Any]
 
@@ -86,7 +86,7 @@ def _ids(given: object) -> tuple[int, ...] | None:
     return tuple(dict.fromkeys(bounded_number("device_id", one, most=ID_MAX) for one in given))
 
 
-def job_body(job: UpdateJob, org_key: str, targets: Sequence[Target]) -> Body:
+def job_body(job: UpdateJob, org_key: str, targets: Sequence[UpdatedDevice]) -> Body:
     """One job with its sensors."""
     return {
         "id": job.id,
@@ -128,7 +128,7 @@ def _sensor_versions(job: UpdateJob) -> dict[str, str]:
     return {kit_type: kit.version for kit_type, kit in job.kits.items()}
 
 
-def sensors_body(targets: Sequence[Target]) -> Body:
+def sensors_body(targets: Sequence[UpdatedDevice]) -> Body:
     """Sensor statuses by device id."""
     return {
         str(one.device_id): {
@@ -143,7 +143,7 @@ def sensors_body(targets: Sequence[Target]) -> Body:
     }
 
 
-def sensors_csv(targets: Sequence[Target]) -> str:
+def sensors_csv(targets: Sequence[UpdatedDevice]) -> str:
     return csv_text(
         _COLUMNS,
         (
@@ -161,5 +161,5 @@ def sensors_csv(targets: Sequence[Target]) -> str:
     )
 
 
-def _reason(target: Target) -> str:
+def _reason(target: UpdatedDevice) -> str:
     return f"{target.failure}: {target.reason}" if target.failure else ""

@@ -21,7 +21,7 @@ from vedette.store.sql.scope_filter import scoped
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class AlertSpan:
     """A range of time, epoch microseconds; the end is not in it. None is open."""
 
     from_us: int | None = None
@@ -34,7 +34,7 @@ class FieldFilter:
 
     field: str
     values: tuple[str | int | bool, ...] = ()
-    span: Span | None = None
+    span: AlertSpan | None = None
     excludes: bool = False
     at_least: int | None = None
     """For numbers: the least."""
@@ -78,7 +78,7 @@ def _tested(field: CloudField, wanted: FieldFilter, name: str, params: dict[str,
             return f"lowerUTF8(toString({field.sql})) IN {{{name}:Array(String)}}"
 
 
-def _within(sql: str, span: Span, name: str, params: dict[str, Any]) -> str:
+def _within(sql: str, span: AlertSpan, name: str, params: dict[str, Any]) -> str:
     tests = []
     for sign, suffix, bound in ((">=", "a", span.from_us), ("<", "b", span.to_us)):
         if bound is not None:

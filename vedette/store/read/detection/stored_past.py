@@ -33,7 +33,7 @@ _VERSIONS: Final = tuple(column.name for column in BINARY if column.type == "tex
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StoredSpan:
     """A time of the server's clock, in which something was stored; epoch milliseconds."""
 
     from_ms: int
@@ -49,7 +49,7 @@ def stored_segments(
     columns: Sequence[str],
     literals: Literals,
     scope: Scope,
-    span: Span,
+    span: StoredSpan,
     reach: Reach,
 ) -> Iterator[list[Row]]:
     """The segments of windows that began in a time, in blocks, in no order."""
@@ -67,7 +67,7 @@ def stored_records(
     channels: frozenset[str] | None,
     literals: Literals,
     scope: Scope,
-    span: Span,
+    span: StoredSpan,
     reach: Reach,
 ) -> Iterator[list[Row]]:
     """The records that were kept in a time, of channels in lower case (None: any)."""
@@ -85,7 +85,7 @@ def stored_records(
     yield from _blocks(engine, sql, _RECORD, {**params, **span.params}, scope, reach)
 
 
-def file_versions(engine: Engine, scope: Scope, span: Span, reach: Reach) -> dict[str, Row]:
+def file_versions(engine: Engine, scope: Scope, span: StoredSpan, reach: Reach) -> dict[str, Row]:
     """What is known of the files of a time's processes and modules, by MD5."""
     wanted = ", ".join(f"max(`{name}`)" for name in _VERSIONS)
     rows = engine.query(

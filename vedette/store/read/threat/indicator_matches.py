@@ -91,7 +91,7 @@ _LATEST: Final = ", ".join(f"max(`{name}`) AS shown_{name}" for name in SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MatchedRows:
     """Some rows: a condition on columns that both tables have, or on those of `segment`."""
 
     condition: str
@@ -102,7 +102,7 @@ class Rows:
     """The same of `record`."""
 
     @property
-    def halves(self) -> "tuple[Rows, Rows] | None":
+    def halves(self) -> "tuple[MatchedRows, MatchedRows] | None":
         """The rows in two parts, by the `after` and `until` of their parameters; None where there
         is nothing between."""
         after, until = int(self.params["after"]), int(self.params["until"])
@@ -164,7 +164,7 @@ def newest_added(engine: Engine, until: int) -> int:
     return found
 
 
-def keys_of_rows(engine: Engine, rows: Rows, bits: Sequence[int]) -> Keys:
+def keys_of_rows(engine: Engine, rows: MatchedRows, bits: Sequence[int]) -> Keys:
     """The distinct keys of some rows."""
     selects = [f"SELECT arrayJoin({SEGMENT_KEYS}) AS key FROM segment WHERE {rows.condition}"]
     if rows.binaries:
@@ -201,7 +201,7 @@ def indicators_with(
 
 
 def segments_with(
-    engine: Engine, rows: Rows, keys: Sequence[int], bits: Sequence[int]
+    engine: Engine, rows: MatchedRows, keys: Sequence[int], bits: Sequence[int]
 ) -> Iterator[list[SegmentHit]]:
     """The segments among the rows that have one of the keys, in the order of their keys, in
     pages."""
@@ -218,7 +218,7 @@ def segments_with(
 
 def _segments_after(
     engine: Engine,
-    rows: Rows,
+    rows: MatchedRows,
     keys: Sequence[int],
     bits: Sequence[int],
     after: tuple[Any, ...],
@@ -270,7 +270,9 @@ class BinaryHit:
 _SHOWN_OF_BINARY: Final = ("md5", "sha256", "hostname", "group", "os_type", "product_name")
 
 
-def binaries_with(engine: Engine, rows: Rows, keys: Sequence[int]) -> Iterator[list[BinaryHit]]:
+def binaries_with(
+    engine: Engine, rows: MatchedRows, keys: Sequence[int]
+) -> Iterator[list[BinaryHit]]:
     """The binaries among the rows that have one of the keys, with each host of these rows, in
     pages."""
     hit = f"arrayIntersect({BINARY_KEYS}, {{keys:Array(UInt64)}})"
@@ -279,7 +281,7 @@ def binaries_with(engine: Engine, rows: Rows, keys: Sequence[int]) -> Iterator[l
 
 
 def kept_records_with(
-    engine: Engine, rows: Rows, keys: Sequence[int], bits: Sequence[int]
+    engine: Engine, rows: MatchedRows, keys: Sequence[int], bits: Sequence[int]
 ) -> Iterator[list[RecordHit]]:
     """The kept records among the rows that have one of the keys, in pages."""
     params = {**rows.params, "keys": list(keys), BITS: list(bits)}

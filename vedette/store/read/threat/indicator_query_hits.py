@@ -13,7 +13,7 @@ from vedette.store.read.threat.indicator_matches import (
     AFTER,
     SHOWN,
     BinaryHit,
-    Rows,
+    MatchedRows,
     SegmentHit,
     after_params,
     binary_pages,
@@ -36,7 +36,7 @@ def query_indicators(engine: Engine, feed_ids: Sequence[int], now_us: int) -> li
 
 
 def segments_matching(
-    engine: Engine, where: Condition, rows: Rows, deadline_s: float, key: int
+    engine: Engine, where: Condition, rows: MatchedRows, deadline_s: float, key: int
 ) -> Iterator[list[SegmentHit]]:
     """The segments that have one of the rows and match, in pages, with `key` as theirs; whole
     segments are judged."""
@@ -72,7 +72,7 @@ def _hit(row: Sequence[Any], key: int) -> SegmentHit:
 
 
 def binaries_matching(
-    engine: Engine, where: BinaryCondition, rows: Rows, deadline_s: float, key: int
+    engine: Engine, where: BinaryCondition, rows: MatchedRows, deadline_s: float, key: int
 ) -> Iterator[list[BinaryHit]]:
     """The binaries among the rows that match, with each host of these rows, in pages, with `key`
     as theirs."""
