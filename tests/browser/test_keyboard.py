@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import PASSWORD, SHARED, Visiting
+from tests.browser.conftest import PASSWORD, SHARED, Visiting, until
 from tests.browser.hands import Hands
 from tests.support.served import Server, wait_for
 
@@ -113,6 +113,32 @@ def test_of_two_changes_of_a_preference_the_later_one_stays(
         visit.settle()
     with server.client(Cookie=f"{session['name']}={session['value']}") as client:
         assert client.get("/api/v1/me/preferences").json()["zone"] == "host"
+
+
+def test_a_choice_is_kept_that_is_made_before_the_kept_ones_are_read(
+    visiting: Visiting, server: Server, session: dict[str, Any]
+) -> None:
+    held: list[Any] = []
+
+    def hold_answer(route: Any) -> None:
+        if route.request.method == "GET":
+            held.append(route)
+        else:
+            route.continue_()
+
+    with server.client(Cookie=f"{session['name']}={session['value']}") as client:
+        kept = client.get("/api/v1/me/preferences").json()
+    with visiting(timezone_id="America/St_Johns") as visit:
+        visit.page.route("**/me/preferences", hold_answer)
+        page = visit.open("/ui/bans")
+        page.keyboard.press("z")
+        until(page, "document.documentElement.dataset.zone === 'local'")
+        held[0].fulfill(json=kept)
+        visit.settle()
+        assert page.inner_text("[data-zone-label]") == "America/St_Johns"
+        page.keyboard.press("z")
+        page.keyboard.press("z")  # UTC again
+        visit.settle()
 
 
 def test_a_preference_is_kept_where_the_page_is_left_at_once(

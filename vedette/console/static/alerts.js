@@ -1,13 +1,13 @@
 // The queue: what is selected is counted, changed as counted, and can be taken back.
 
-import { attempt, call, done, get } from "./api.js";
+import { attempt, call, done } from "./api.js";
 import { openDialog } from "./app.js";
 import { offerCalls } from "./copy.js";
 import { many, meta, number, parameter, setParameter } from "./dom.js";
 import { openFlyout } from "./flyout.js";
 import { focusRow, leftOut, select, selected } from "./grid.js";
 import { bind } from "./keys.js";
-import { adopt, all, prefer } from "./preferences.js";
+import { adoptKept, prefer } from "./preferences.js";
 
 const grid = document.querySelector("table.queue");
 const dialog = document.getElementById("triage");
@@ -134,9 +134,7 @@ async function submit() {
 // What comes after this is new at the next visit. Other preferences may have changed elsewhere.
 function visited() {
   const before = document.querySelector("[data-visit]").dataset.visit || 0;
-  const known = all();
-  get("/api/v1/me/preferences").then((kept) => {
-    if (known === all()) adopt(kept); // nothing was chosen meanwhile
+  adoptKept().then(() => {
     prefer("visit", `${before} ${Number(meta("server-time")) + Math.round(performance.now())}`);
   }, () => {});
 }

@@ -1,6 +1,6 @@
 // What every page does: keys, times, lists, flyout, menus, what happens when an answer fails.
 
-import { attempt, call, failed, get, noAnswer, signInAgain, signOut } from "./api.js";
+import { attempt, call, failed, noAnswer, signInAgain, signOut } from "./api.js";
 import { copyMenu } from "./copy.js";
 import { icon, make, meta } from "./dom.js";
 import { closeFlyout, startFlyout } from "./flyout.js";
@@ -8,7 +8,7 @@ import { prepareGrids, startGrids } from "./grid.js";
 import { bind, help, startKeys } from "./keys.js";
 import { closeMenu, openMenu, startMenus } from "./menu.js";
 import { openOmnibox } from "./omnibox.js";
-import { adopt, all, keepAll, prefer, preference } from "./preferences.js";
+import { adoptKept, all, keepAll, prefer, preference } from "./preferences.js";
 import "./pulse.js";
 import { startSplitters } from "./splitter.js";
 import { showTimes, switchZone } from "./time.js";
@@ -156,8 +156,7 @@ function startPreferences() {
   addEventListener("pagehide", () => waiting && send().catch(() => {}));
   if (!meta("user") || sessionStorage.getItem("adopted") === meta("user")) return;
   sessionStorage.setItem("adopted", meta("user"));
-  get("/api/v1/me/preferences").then((kept) => {
-    adopt(kept);
+  adoptKept().then((kept) => {
     showTimes();
     if (kept.language !== lang && languages.split(" ").includes(kept.language)) location.reload();
   }, () => {});

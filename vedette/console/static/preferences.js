@@ -1,6 +1,6 @@
 // What a reader prefers: theme, density, time zone, language, single keys, columns left out.
 
-import { call } from "./api.js";
+import { call, get } from "./api.js";
 
 const NAME = "vedette.preferences";
 const DEFAULTS = { theme: "system", density: "default", zone: "utc", keys: true, hidden: "", columns: "", facets: "", language: "", start: "", visit: "", flyout: 30, tree: 38 };
@@ -34,8 +34,13 @@ export async function keepAll(values) {
   await call("PUT", "/api/v1/me/preferences", known);
 }
 
-// What the server keeps of them, once for each tab.
-export const adopt = (values) => keep(Object.fromEntries(Object.keys(DEFAULTS).filter((name) => name in values).map((name) => [name, values[name]])));
+// What the server keeps of them; it is in force unless its reader chose something while it was asked for.
+export async function adoptKept() {
+  const before = known;
+  const kept = await get("/api/v1/me/preferences");
+  if (known === before) keep(Object.fromEntries(Object.keys(DEFAULTS).filter((name) => name in kept).map((name) => [name, kept[name]])));
+  return kept;
+}
 
 export const all = () => known;
 
