@@ -16,7 +16,7 @@ from vedette.cli.server_process import ServerProcess, api_client
 
 _CONFIGS: Final = "/data_forwarder/v2/orgs/VEDETTE/configs"
 _REST_S: Final = 20
-_PATIENCE_S: Final = 600
+_TIMEOUT_S: Final = 600
 
 
 def run(room: Path) -> Outcome:
@@ -51,7 +51,7 @@ def _forward(client: httpx.Client) -> float:
     known = client.post(_CONFIGS, json=body).raise_for_status().json()
     began = time.monotonic()
     while (done := _records(client, known)) < ALERTS:
-        if time.monotonic() - began > _PATIENCE_S:
+        if time.monotonic() - began > _TIMEOUT_S:
             break
         time.sleep(0.2)
     return done / (time.monotonic() - began)

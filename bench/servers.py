@@ -38,17 +38,17 @@ def run(room: Path) -> Outcome:
         alone = _send(servers[:1], own[:1], SECONDS)[0]
         both = _send(servers, own, SECONDS)
         with _stopped(cluster):
-            beside = _send(servers[:1], own[:1], STOPPED_S)[0]
+            alongside = _send(servers[:1], own[:1], STOPPED_S)[0]
     return Outcome(
         f"{HOSTS} hosts, {RECORDS_PER_BATCH + 1} records a request, one of a host in flight",
         (
             Figure("one server alone", _rate(alone, SECONDS), "events/s"),
             Figure("both together", sum(_rate(one, SECONDS) for one in both), "events/s"),
             Figure("one server alone, p95", _p95_ms(alone), "ms"),
-            Figure("beside a server that is stopped, p95", _p95_ms(beside), "ms"),
+            Figure("beside a server that is stopped, p95", _p95_ms(alongside), "ms"),
             Figure(
                 "slowest beside a server that is stopped",
-                1_000 * max(beside),
+                1_000 * max(alongside),
                 "ms",
                 at_most=1_000 * STOPPED_S,
             ),

@@ -57,11 +57,11 @@ def run(room: Path) -> Outcome:
         access = server.wait_until_ready()
         secret = _secret(data)
         quiet, quiet_ms = _measured(access, secret, 1)
-        with _other("searches", access.url, access.certificate, access.token) as told:
+        with _other("searches", access.url, access.certificate, access.token) as reported:
             starved, starved_ms = _measured(access, secret, 2)
     finally:
         server.stop()
-    searches = told[0]
+    searches = reported[0]
     return Outcome(
         f"{ENDPOINTS} simulated endpoints, as fast as they are acknowledged, for {SECONDS:.0f} s"
         f" without and {SECONDS:.0f} s under {SEARCHES} searches of one user",
@@ -100,19 +100,19 @@ def _measured(access: LocalAccess, secret: str, seed: int) -> tuple[LoadResult, 
     """The load, and milliseconds of the check-ins of one sensor meanwhile."""
     plan = LoadPlan(ENDPOINTS, 0, SECONDS, seed=seed)
     target = Target(access.url, access.ingest_token, Path(access.certificate))
-    with _other("checkins", access.url, access.certificate, secret) as told:
+    with _other("checkins", access.url, access.certificate, secret) as reported:
         result = run_load(plan, target)
-    return result, sorted(told[0])
+    return result, sorted(reported[0])
 
 
 @contextmanager
 def _other(*words: str) -> Iterator[list[list[float]]]:
     """A further process at work during the block; what it tells is there once it has ended."""
-    told: list[list[float]] = []
+    reported: list[list[float]] = []
     command = [sys.executable, "-m", "bench.starve", *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        yield told
-        told.append(json.loads(process.communicate(timeout=180)[0]))
+        yield reported
+        reported.append(json.loads(process.communicate(timeout=180)[0]))
 
 
 def _share(times_ms: Sequence[float], share: float) -> float:
@@ -124,7 +124,7 @@ def _client(url: str, certificate: str) -> httpx.Client:
     return httpx.Client(base_url=url, verify=context, timeout=120)
 
 
-def _until_told() -> threading.Event:
+def _until_reported() -> threading.Event:
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     return ended
@@ -132,7 +132,7 @@ def _until_told() -> threading.Event:
 
 def checkins(url: str, certificate: str, secret: str) -> list[float]:
     """Check-ins of one sensor over one connection, one after the other."""
-    ended, times_ms = _until_told(), []
+    ended, times_ms = _until_reported(), []
     with _client(url, certificate) as client:
         sensor = enrol(client, f"starved-{time.time_ns()}.example", secret)
         while not ended.wait(CHECKIN_PAUSE_S):
@@ -144,7 +144,7 @@ def checkins(url: str, certificate: str, secret: str) -> list[float]:
 
 def searches(url: str, certificate: str, token: str) -> dict[str, int]:
     """So many searches of one user at a time, each followed by the next; statuses with counts."""
-    ended, seen, lock = _until_told(), Counter[str](), threading.Lock()
+    ended, seen, lock = _until_reported(), Counter[str](), threading.Lock()
 
     def search(number: int) -> None:
         with _client(url, certificate) as client:

@@ -182,17 +182,17 @@ def test_who_would_be_locked_out_is_asked_before(own_server: Server, admin: http
         assert other.get("/api/info").is_success
         assert other.get(ask).status_code == 403
 
-    def told(**query: object) -> set[tuple[str, str]]:
+    def reported(**query: object) -> set[tuple[str, str]]:
         found = admin.get(ask, params=query).json()
         return {(one["holder"], one["last_address"]) for one in found["locked_out"]}
 
     someone = ("elsewhere", "203.0.113.9")
-    assert wait_for(lambda: someone in told(), True)
+    assert wait_for(lambda: someone in reported(), True)
     one, other_id = admin.post(
         f"{LIST}/entries", json={"ipaddr": ["127.0.0.0/8", "203.0.113.0/24"]}
     ).json()["id"]
-    assert someone not in told()
-    assert someone in told(without=other_id)
+    assert someone not in reported()
+    assert someone in reported(without=other_id)
     assert not admin.get(ask, params={"without": one}).json()["caller"]["approved"]
     for wrong in ("x", "0", "999999"):
         assert admin.get(ask, params={"without": wrong}).status_code == 400

@@ -109,13 +109,13 @@ def test_a_sha256_of_hidden_hosts_is_not_known(server: Server, analyst: httpx.Cl
     group_id = sending_group(server, name, binary_orders="off")
     with state_of(server) as database:
         mine = groups.add(database, f"{name}-mine").id
-    sha256, told, md5 = os.urandom(32).hex(), os.urandom(32).hex(), os.urandom(16).hex()
+    sha256, reported, md5 = os.urandom(32).hex(), os.urandom(32).hex(), os.urandom(16).hex()
     with server.client() as client:
         hidden = enrol(client, f"{name}.example", secret_of(server, group_id))
         started(hidden, "c:\\secret.exe", "", sha256)
-        started(hidden, "c:\\told.exe", md5, told)
+        started(hidden, "c:\\told.exe", md5, reported)
         seen = enrol(client, f"{name}-mine.example", secret_of(server, mine))
-        started(seen, "c:\\told.exe", "", told)
+        started(seen, "c:\\told.exe", "", reported)
     token = hire(server, f"viv-{name}-mine", {mine: Role.VIEWER})
     with server.client(**{"X-Auth-Token": token}) as viewer:
         unknown = viewer.get(f"/ui/binary/{os.urandom(32).hex()}").text
@@ -124,7 +124,7 @@ def test_a_sha256_of_hidden_hosts_is_not_known(server: Server, analyst: httpx.Cl
         assert "secret" not in page
         assert len(page.replace(sha256, "")) == len(re.sub("[0-9a-f]{64}", "", unknown))
         # That the hidden host knows its MD5, and may not upload it, is not told either.
-        answer = viewer.get(f"/ui/binary/{told}", follow_redirects=False)
+        answer = viewer.get(f"/ui/binary/{reported}", follow_redirects=False)
         assert answer.status_code == 200
         for one in (md5, name + "<", f"/ui/groups/{group_id}"):
             assert one not in answer.text

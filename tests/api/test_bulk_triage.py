@@ -102,8 +102,8 @@ def test_what_was_counted_is_changed_and_undone_to_the_letter(queue: Queue) -> N
     others = {state[:3] for one, state in after.items() if one != first}
     assert others == {("False Positive", "ann", "a test of ours")}
     undone = queue.analyst.post(f"/api/v1/undo/{done['action_id']}")
-    told = {"result": "success", "restored": counted["alerts"], "reports": 0}
-    assert undone.json() == told
+    reported = {"result": "success", "restored": counted["alerts"], "reports": 0}
+    assert undone.json() == reported
     assert states(queue.admin) == theirs
     assert queue.analyst.post(f"/api/v1/undo/{done['action_id']}").status_code == 404
     log = queue.admin.get("/api/v1/audit", params={"kind": "alerts", "rows": 4}).json()["results"]

@@ -126,10 +126,13 @@ def test_a_sensor_is_told_what_its_group_excludes(
     assert warning.startswith("event_exclusions of process-info: ")
     with server.client() as client:
         sensor = enrol(client, "excludes.example", secret_of(server, group_id))
-        (told,) = sensor.check_in().json()["filters"]["filters"]
-        assert (told["path_filters"], told["filter_all_events"]) == (["/usr/bin/make"], False)
-        assert told["filemod_filters"]
-        assert not told["netconn_filters"]
+        (reported,) = sensor.check_in().json()["filters"]["filters"]
+        assert (reported["path_filters"], reported["filter_all_events"]) == (
+            ["/usr/bin/make"],
+            False,
+        )
+        assert reported["filemod_filters"]
+        assert not reported["netconn_filters"]
         version = sensor.check_in().json()["filters"]["version"]
         put(analyst, group_id, event_exclusions=[])
 

@@ -264,7 +264,7 @@ def objects_of(world: World, host: Host) -> dict[str, str]:
     }
 
 
-def told(world: World, known: dict[str, str]) -> dict[str, tuple[int, str]]:
+def reported(world: World, known: dict[str, str]) -> dict[str, tuple[int, str]]:
     """Every answer about these objects, without their ids."""
     answers: dict[str, tuple[int, str]] = {}
     named = [path for method, path in ACCESS if method == "GET" and set(known) & places(path)]
@@ -320,13 +320,13 @@ def test_every_post_that_reads_is_among_those_that_are_compared() -> None:
 
 def test_what_is_hidden_answers_as_what_does_not_exist(world: World) -> None:
     host = hide(world, 17)
-    hidden, never = told(world, objects_of(world, host)), told(world, NEVER)
+    hidden, never = reported(world, objects_of(world, host)), reported(world, NEVER)
     seen = {asked: one for asked, one in hidden.items() if one[0] < 400}
     assert seen == {}
-    told_apart = {
+    reported_apart = {
         asked: (hidden[asked], never[asked]) for asked in never if hidden[asked] != never[asked]
     }
-    assert told_apart == {}
+    assert reported_apart == {}
 
 
 def test_nothing_that_is_read_changes_by_a_byte_when_hidden_data_is_added(

@@ -104,10 +104,10 @@ def test_an_event_becomes_a_post_and_a_mail(
         assert wait_for(lambda: len(receiver.posts), 1) == 1
         assert wait_for(lambda: len(box.mails), 1) == 1
     post = receiver.posts[0]
-    told = json.loads(post.body)
-    assert told["title"] == "A test | of = messages"
-    assert told["host"]["hostname"] == "target.corp.example"
-    assert told["process"]["cmdline"] == "curl first-word"
+    reported = json.loads(post.body)
+    assert reported["title"] == "A test | of = messages"
+    assert reported["host"]["hostname"] == "target.corp.example"
+    assert reported["process"]["cmdline"] == "curl first-word"
     assert post.headers["webhook-signature"].startswith("v1,")
     assert box.recipients == ["admin@corp.example"]
     found = {one["target"].split(":")[0]: one for one in analyst.get(OUTBOX).json()}
@@ -186,9 +186,9 @@ def test_a_target_is_tried_and_the_message_says_that_it_is_a_test(
     answer = analyst.post(f"{OUTBOX}/test", json={"target": target})
     assert answer.status_code == 200, answer.text
     assert wait_for(lambda: len(receiver.posts), before + 1) == before + 1
-    told = json.loads(receiver.posts[-1].body)
-    assert told["title"] == "A test message of Vedette"
-    assert told["severity"] == 0
+    reported = json.loads(receiver.posts[-1].body)
+    assert reported["title"] == "A test message of Vedette"
+    assert reported["severity"] == 0
     group, _ = open_group(server, "of a mailed user")
     hire(server, "mailed", {group: Role.VIEWER})
     with state_of(server) as database:
@@ -198,8 +198,8 @@ def test_a_target_is_tried_and_the_message_says_that_it_is_a_test(
         tried = {"target": f"email:{number}"}
         assert analyst.post(f"{OUTBOX}/test", json=tried).status_code == 200
         assert wait_for(lambda: box.recipients, ["mailed@corp.example"])
-    told_by = analyst.get("/api/v1/audit", params={"action": "run"}).text
-    assert target in told_by
+    reported_by = analyst.get("/api/v1/audit", params={"action": "run"}).text
+    assert target in reported_by
 
 
 def test_an_action_is_tried_by_who_may_change_it(

@@ -91,9 +91,11 @@ def test_who_changed_and_deleted_which_partition_is_in_the_audit_log(
 ) -> None:
     """After the tests before this one, which did it."""
     found = analyst.get("/api/v1/audit", params={"kind": "partition"}).json()["results"]
-    told = [(one["action"], one["author"], one["after"]) for one in found if one["target"] == warm]
-    assert ("change", "admin", {"state": "warm"}) in told
-    assert ("change", "admin", {"state": "cold"}) in told
+    reported = [
+        (one["action"], one["author"], one["after"]) for one in found if one["target"] == warm
+    ]
+    assert ("change", "admin", {"state": "warm"}) in reported
+    assert ("change", "admin", {"state": "cold"}) in reported
     (deleted,) = [one for one in found if one["action"] == "delete" and one["target"] == warm]
     assert deleted["before"]["rows"] > 0
     assert deleted["before"]["from"] < deleted["before"]["to"]
@@ -104,9 +106,13 @@ def test_a_deletion_is_asked_before_what_it_takes_away(analyst: httpx.Client) ->
     before = set(listed(analyst))
     assert analyst.post(f"{ROOT}/new_partition").is_success
     (name,) = set(listed(analyst)) - before
-    told = analyst.delete(f"{ROOT}/{name}", params={"dry_run": "true"})
-    assert told.status_code == 200
-    assert (told.json()["dry_run"], told.json()["segments"], told.json()["days"]) == (True, 0, [])
+    reported = analyst.delete(f"{ROOT}/{name}", params={"dry_run": "true"})
+    assert reported.status_code == 200
+    assert (reported.json()["dry_run"], reported.json()["segments"], reported.json()["days"]) == (
+        True,
+        0,
+        [],
+    )
     assert name in listed(analyst)
     asked = {"dry_run": "true"}
     assert analyst.delete(f"{ROOT}/writer", params=asked).status_code == 409

@@ -40,8 +40,8 @@ def send(server: Server) -> None:
         for at, pid, path, ppid in calls
     ]  # fmt: skip
     with server.sender() as client:
-        told = [*records[:2], ended, *records[2:]]
-        assert client.post("/api/v1/ingest", json=told).json()["rejected"] == 0
+        reported = [*records[:2], ended, *records[2:]]
+        assert client.post("/api/v1/ingest", json=reported).json()["rejected"] == 0
         assert client.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
 
 

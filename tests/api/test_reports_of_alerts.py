@@ -52,11 +52,11 @@ def queue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
             token = tokens.issue(database, tokens.NewToken("api", user_id=bo.id), now_us)
             people["bo"] = token.secret
         feed = Source("feed", str(FEED))
-        told = [
+        reported = [
             hit(rows[0], feed, "Bad", report_id=name, ioc_type="md5", ioc_value=f"{at}" * 32)
             for at, name in enumerate(REPORTS)
         ]
-        return [*told, hit(rows[1], RULE, "Odd")]
+        return [*reported, hit(rows[1], RULE, "Odd")]
 
     with alerted_server(tmp_path_factory.mktemp("reports"), detect) as server:
         clients = [server.client(**{"X-Auth-Token": people[name]}) for name in ("bo", "ann")]
@@ -126,9 +126,9 @@ def test_a_report_that_somebody_ignored_anew_since_stays_so(queue: Queue) -> Non
         posted(queue.other, **body)
     assert undo(queue.admin, done["action_id"])["reports"] == 0
     assert ignored(queue) == {"one"}
-    heard = posted(queue.other, query="q=report_id:one", expected=1, set_ignored=False)
+    received = posted(queue.other, query="q=report_id:one", expected=1, set_ignored=False)
     assert ignored(queue) == set()
-    assert undo(queue.other, heard["action_id"])["reports"] == 1
+    assert undo(queue.other, received["action_id"])["reports"] == 1
     assert ignored(queue) == {"one"}
     posted(queue.admin, query="q=report_id:one", expected=1, set_ignored=False)
     reopened = {"query": "q=", "expected": 3, "requested_status": "Unresolved"}

@@ -48,7 +48,7 @@ def test_what_others_say_never_replaces_what_a_process_says_of_its_own_start(
     explorer = host.process(900, "C:\\Windows\\explorer.exe")
     tool = host.process(1_000, TOOL, "mimi.exe /x", 10)
     liar = host.process(1_100, "C:\\zzz.exe", after_s=11)
-    told = [
+    reported = [
         host.created(tool, explorer),
         security(
             host, 4688, tool.started_s, SubjectUserName="ZZZ$", SubjectDomainName="ZZZ",
@@ -64,7 +64,7 @@ def test_what_others_say_never_replaces_what_a_process_says_of_its_own_start(
         ),
     ]  # fmt: skip
     for at in order:
-        assert send(sender, told[at])["rejected"] == 0
+        assert send(sender, reported[at])["rejected"] == 0
 
     def shown() -> Any:
         """What is stored of an earlier record is corrected within seconds."""

@@ -12,7 +12,7 @@ HOST = {"ip": ["fe80::1", "10.7.0.5"], "mac": ["00-15-5D-01-02-03"]}
 ADAPTERS = "10.7.0.5,00155d010203|"
 
 
-def told(name: str, host: dict[str, Any]) -> list[dict[str, Any]]:
+def reported(name: str, host: dict[str, Any]) -> list[dict[str, Any]]:
     return [record | {"host": host} for record in story(name).records]
 
 
@@ -23,7 +23,7 @@ def adapters_of(analyst: httpx.Client, name: str) -> str:
 
 def test_they_are_the_adapters_of_its_sensor(analyst: httpx.Client, sender: httpx.Client) -> None:
     name = "beats.corp.example"
-    sender.post("/api/v1/ingest", json=told(name, HOST | {"name": "beats"})).raise_for_status()
+    sender.post("/api/v1/ingest", json=reported(name, HOST | {"name": "beats"})).raise_for_status()
     assert wait_for(lambda: adapters_of(analyst, name), ADAPTERS, 15) == ADAPTERS
     found = analyst.get("/api/v1/sensor", params={"ip": "10.7.0.5"}).json()
     assert name in [one["computer_dns_name"] for one in found]
@@ -33,7 +33,7 @@ def test_they_are_the_adapters_of_its_sensor(analyst: httpx.Client, sender: http
 
 def test_those_of_a_collector_are_nobodys(analyst: httpx.Client, sender: httpx.Client) -> None:
     name = "forwarded.corp.example"
-    records = told(name, HOST | {"name": "collector.corp.example"})
+    records = reported(name, HOST | {"name": "collector.corp.example"})
     sender.post("/api/v1/ingest", json=records).raise_for_status()
     assert wait_for(lambda: ADAPTERS in adapters_of(analyst, name), True, 7) is False
 
@@ -44,5 +44,5 @@ def test_an_enrolled_host_keeps_what_its_own_program_says(
     name = "enrolled-beats.example"
     with server.client() as client:
         enrol(client, name, secret_of(server))
-    sender.post("/api/v1/ingest", json=told(name, HOST | {"name": name})).raise_for_status()
+    sender.post("/api/v1/ingest", json=reported(name, HOST | {"name": name})).raise_for_status()
     assert wait_for(lambda: adapters_of(analyst, name) == ADAPTERS, True, 7) is False

@@ -13,7 +13,7 @@ from tests.support.sysmon import Story, story
 from vedette.model.principal import Role
 
 BASE = "/api/v1/watchlist"
-PATIENCE_S = 40.0
+TIMEOUT_S = 40.0
 
 
 def save(client: httpx.Client, query: str = "process_name:x.exe", **members: Any) -> httpx.Response:
@@ -191,7 +191,7 @@ def test_a_hit_is_searched_shown_and_counted(
     wait_for(
         lambda: analyst.get("/api/v1/process", params=tagged).json()["total_results"] > 0,
         True,
-        PATIENCE_S,
+        TIMEOUT_S,
     )
     (row,) = analyst.get("/api/v1/process", params=tagged).json()["results"]
     assert row["process_name"].lower() == "powershell.exe"
@@ -217,8 +217,8 @@ def test_a_hit_is_searched_shown_and_counted(
     live = made(analyst, f"hostname:{later.host.name} process_name:powershell.exe")
     with server.sender() as sender:
         assert sender.post("/api/v1/ingest", json=later.records).status_code == 200
-    told = wait_for(lambda: analyst.get(f"{BASE}/{live}").json()["total_tags"], "1", PATIENCE_S)
-    assert told == "1"
+    reported = wait_for(lambda: analyst.get(f"{BASE}/{live}").json()["total_tags"], "1", TIMEOUT_S)
+    assert reported == "1"
 
 
 def test_what_a_watchlist_hit_by_day_and_its_queries_are_told(
@@ -226,7 +226,7 @@ def test_what_a_watchlist_hit_by_day_and_its_queries_are_told(
 ) -> None:
     query = f"hostname:{sent_story.host.name} process_name:powershell.exe"
     watched = made(analyst, query)
-    wait_for(lambda: analyst.get(f"{BASE}/{watched}").json()["total_tags"], "1", PATIENCE_S)
+    wait_for(lambda: analyst.get(f"{BASE}/{watched}").json()["total_tags"], "1", TIMEOUT_S)
     stats = analyst.get(f"{BASE}/{watched}/stats").json()
     assert (len(stats["hits_per_hour"]), len(stats["hits_per_day"])) == (24, 7)
     assert sum(stats["hits_per_day"]) == 1
@@ -241,7 +241,7 @@ def test_what_a_watchlist_hit_by_day_and_its_queries_are_told(
     blind = hire(server, "stats-nobody", {group: Role.VIEWER})
     with server.client(**{"X-Auth-Token": blind}) as theirs:
         again = analyst.put(f"{BASE}/{changed['id']}", json={"search_query": query}).json()["id"]
-        wait_for(lambda: analyst.get(f"{BASE}/{again}").json()["total_tags"], "1", PATIENCE_S)
+        wait_for(lambda: analyst.get(f"{BASE}/{again}").json()["total_tags"], "1", TIMEOUT_S)
         nothing = theirs.get(f"{BASE}/{again}/stats").json()
         assert nothing["hits_per_day"] == [0] * 7
         assert nothing["total_hits"] == "0"
@@ -295,7 +295,7 @@ def test_a_watched_binary_says_so(analyst: httpx.Client, sent_story: Story) -> N
             "total_results"
         ],
         1,
-        PATIENCE_S,
+        TIMEOUT_S,
     )
     summary = analyst.get(f"/api/v1/binary/{md5}/summary").json()
     assert watched in [one["wid"] for one in summary["watchlists"]]
@@ -361,7 +361,7 @@ def test_a_filter_that_would_hide_hits_names_the_watchlist(
                 "total_results"
             ],
             1,
-            PATIENCE_S,
+            TIMEOUT_S,
         )
     meant = {"cmdline_filters": [f"SQBFAFgA {tale.host.name}"]}
 

@@ -20,7 +20,7 @@ from vedette.state.accounts import users
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
-PATIENCE_MS = float(os.environ.get("VEDETTE_TEST_BROWSER_PATIENCE_MS", "60000"))
+TIMEOUT_MS = float(os.environ.get("VEDETTE_TEST_BROWSER_TIMEOUT_MS", "60000"))
 EMPTY_MS = 5_000.0
 """After which a page that does not go away by itself is sent away."""
 STILL_MS = 40.0
@@ -47,13 +47,13 @@ class Visit:
     """Requests of the page that are under way."""
 
     def __post_init__(self) -> None:
-        for event, heard in self._listeners().items():
-            self.page.on(event, heard)
+        for event, received in self._listeners().items():
+            self.page.on(event, received)
 
     def leave(self) -> None:
         """The page is another visit's."""
-        for event, heard in self._listeners().items():
-            self.page.remove_listener(event, heard)
+        for event, received in self._listeners().items():
+            self.page.remove_listener(event, received)
 
     def _listeners(self) -> dict[str, Callable[[Any], None]]:
         return {
@@ -96,7 +96,7 @@ class Visit:
 
     def settle(self) -> None:
         """Waits until the page has shown the answers to all that it asked for."""
-        end = time.monotonic() + PATIENCE_MS / 1_000
+        end = time.monotonic() + TIMEOUT_MS / 1_000
         still = 0
         while still < 3:
             assert time.monotonic() < end, [one.url for one in self.unanswered] or "busy"
@@ -106,7 +106,7 @@ class Visit:
 
     def hear(self, part: str) -> None:
         """Waits for a complaint."""
-        end = time.monotonic() + PATIENCE_MS / 1_000
+        end = time.monotonic() + TIMEOUT_MS / 1_000
         while not any(part in one for one in self.complaints):
             assert time.monotonic() < end, self.complaints
             self.page.wait_for_timeout(STILL_MS)
@@ -126,10 +126,10 @@ def evaluated(page: Any, script: str, arg: Any = None) -> Any:
         return None
 
 
-def until(page: Any, script: str, arg: Any = None, patience_s: float = 20.0) -> None:
+def until(page: Any, script: str, arg: Any = None, timeout_s: float = 20.0) -> None:
     """Waits until a script of the page is true. Playwright's own waiting runs text as script, which
     the pages' policy refuses."""
-    end = time.monotonic() + patience_s
+    end = time.monotonic() + timeout_s
     while not evaluated(page, script, arg):
         assert time.monotonic() < end, f"never true: {script}"
         page.wait_for_timeout(50)
@@ -210,7 +210,7 @@ class Pages:
 
     def _new(self, options: dict[str, Any]) -> Any:
         page = self.browser.new_context(**options).new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.add_init_script(LISTEN)
         return page
 

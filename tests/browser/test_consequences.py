@@ -100,9 +100,9 @@ def test_an_isolated_host_may_reach_what_was_shown(
         page.keyboard.type("a reason")
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#isolate:not([open])", state="attached")
-    told = sensor.check_in().json()
-    assert told["isolate"]
-    assert shown == told["isolation_allow"] == ["192.0.2.53:53", "10.9.8.7:53"]
+    reported = sensor.check_in().json()
+    assert reported["isolate"]
+    assert shown == reported["isolation_allow"] == ["192.0.2.53:53", "10.9.8.7:53"]
 
 
 def test_hosts_are_isolated_together_with_what_it_cuts_shown(
@@ -186,8 +186,8 @@ def ran(sensor: PlayedSensor, kind: str, md5: str, pid: int) -> None:
 
 def obeys(sensor: PlayedSensor, md5: str) -> None:
     """Its program is started anew: a sensor that was told of a ban blocks it."""
-    told = sensor.check_in(ban_version=0).json()["bans"]["add"]
-    assert md5 in {one["md5"] for one in told}
+    reported = sensor.check_in(ban_version=0).json()["bans"]["add"]
+    assert md5 in {one["md5"] for one in reported}
     ran(sensor, "block", md5, 700)
     block = {"md5": md5, "path": "/opt/x", "pid": 700, "time_us": SystemClock().now_us()}
     assert sensor.check_in(blocks=[block | {"count": 1}]).is_success

@@ -88,7 +88,7 @@ def test_a_note_that_is_written_outlasts_a_server_that_goes(
             assert "look whether it was done" in page.inner_text("#triage .failed")
             page.wait_for_selector(AWAY)
             assert page.input_value("#triage [name=comment]") == "a long thought"
-        until(page, "document.documentElement.dataset.away === 'false'", patience_s=60)
+        until(page, "document.documentElement.dataset.away === 'false'", timeout_s=60)
         assert page.locator("tr[aria-selected=true]").count() == chosen
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo [data-undo]")
@@ -115,7 +115,7 @@ def test_nothing_leaves_the_page_while_no_server_answers(
             page.click(".nav a[href='/ui/sensors']")
             page.wait_for_selector("#undo .failed")
             assert page.locator("tr[data-row]").count() == rows > 1
-        until(page, "document.documentElement.dataset.away === 'false'", patience_s=60)
+        until(page, "document.documentElement.dataset.away === 'false'", timeout_s=60)
         assert page.input_value("textarea[name=q]") == query
         page.click("main > .error [data-action=reload]")
         until(page, "document.querySelectorAll('tr[data-row]').length === 1")

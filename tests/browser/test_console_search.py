@@ -29,7 +29,7 @@ BIDI = "photo_\u202egnp.exe"
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> dict[str, Any]:
+def reported(server: Server) -> dict[str, Any]:
     """A host whose processes have hostile command lines and users, below one that is called like
     a picture."""
     host = Host("hostile.example")
@@ -56,7 +56,7 @@ def told(server: Server) -> dict[str, Any]:
 
 
 def test_hostile_telemetry_is_text_in_the_list_and_beside_it(
-    visiting: Visiting, told: dict[str, Any]
+    visiting: Visiting, reported: dict[str, Any]
 ) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
@@ -70,10 +70,10 @@ def test_hostile_telemetry_is_text_in_the_list_and_beside_it(
 
 
 def test_a_name_that_reads_backwards_shows_what_turns_it(
-    visiting: Visiting, told: dict[str, Any]
+    visiting: Visiting, reported: dict[str, Any]
 ) -> None:
     with visiting() as visit:
-        page = visit.open(f"/ui/process/{told['id']}")
+        page = visit.open(f"/ui/process/{reported['id']}")
         page.wait_for_selector("[data-loaded]")
         assert "photo_U+202Egnp.exe" in page.title()
         assert "photo_U+202Egnp.exe" in page.inner_text("h1")
@@ -82,7 +82,7 @@ def test_a_name_that_reads_backwards_shows_what_turns_it(
 
 
 def test_a_value_is_excluded_included_and_alone_by_keys(
-    visiting: Visiting, told: dict[str, Any]
+    visiting: Visiting, reported: dict[str, Any]
 ) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
@@ -100,7 +100,9 @@ def test_a_value_is_excluded_included_and_alone_by_keys(
         assert page.locator("tr[data-row]").count() == total
 
 
-def test_a_query_that_cannot_be_read_says_where(visiting: Visiting, told: dict[str, Any]) -> None:
+def test_a_query_that_cannot_be_read_says_where(
+    visiting: Visiting, reported: dict[str, Any]
+) -> None:
     with visiting() as visit:
         visit.expected.append("400")
         page = visit.open("/ui/process?t=all&q=process_name:a%20AND%20(")
@@ -108,10 +110,10 @@ def test_a_query_that_cannot_be_read_says_where(visiting: Visiting, told: dict[s
 
 
 def test_an_event_that_is_selected_is_selected_in_all_panes(
-    visiting: Visiting, told: dict[str, Any]
+    visiting: Visiting, reported: dict[str, Any]
 ) -> None:
     with visiting() as visit:
-        page = visit.open(f"/ui/process/{told['id']}")
+        page = visit.open(f"/ui/process/{reported['id']}")
         page.wait_for_selector("[data-loaded]")
         page.keyboard.press("2")
         page.keyboard.press("ArrowRight")
@@ -125,7 +127,7 @@ def test_an_event_that_is_selected_is_selected_in_all_panes(
         assert page.locator("#map canvas").count() == 1
 
 
-def test_a_search_page_is_light(visiting: Visiting, told: dict[str, Any]) -> None:
+def test_a_search_page_is_light(visiting: Visiting, reported: dict[str, Any]) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all")
         visit.settle()
@@ -135,19 +137,19 @@ def test_a_search_page_is_light(visiting: Visiting, told: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("path", ["/ui/", "/ui/process?t=all", "/ui/process/ID"])
 def test_nothing_scrolls_sideways_on_a_narrow_screen(
-    visiting: Visiting, told: dict[str, Any], path: str
+    visiting: Visiting, reported: dict[str, Any], path: str
 ) -> None:
     with visiting(width=320, height=700) as visit:
-        page = visit.open(path.replace("ID", told["id"]))
+        page = visit.open(path.replace("ID", reported["id"]))
         visit.settle()
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
-    visiting: Visiting, told: dict[str, Any], server: Server
+    visiting: Visiting, reported: dict[str, Any], server: Server
 ) -> None:
     with visiting() as visit:
-        page = visit.open(f"/ui/process/{told['id']}")
+        page = visit.open(f"/ui/process/{reported['id']}")
         page.wait_for_selector("[data-loaded]")
         isolate = page.locator("[data-dialog=isolate]")
         assert isolate.get_attribute("aria-disabled") == "true"  # only a log shipper is there
@@ -156,14 +158,14 @@ def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
         assert page.locator("#isolate[open]").count() == 0
         page.keyboard.press("b")
         page.wait_for_selector("#ban[open] [data-known]")
-        assert page.input_value("#ban [name=md5hashes]") == told["process_md5"]
+        assert page.input_value("#ban [name=md5hashes]") == reported["process_md5"]
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#ban:not([open])", state="attached")
     with server.analyst() as client:
         bans = client.get("/api/v1/banning/blacklist").json()
-        assert told["process_md5"] in {one["md5hash"] for one in bans}
+        assert reported["process_md5"] in {one["md5hash"] for one in bans}
     with visiting() as visit:
-        page = visit.open(f"/ui/process/{told['id']}")
+        page = visit.open(f"/ui/process/{reported['id']}")
         page.wait_for_selector("[data-loaded]")
         page.keyboard.press("w")
         page.wait_for_url("**/ui/watchlists/new**")
@@ -171,7 +173,9 @@ def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
         page.wait_for_selector("[data-result] table")
 
 
-def test_starts_are_counted_by_weekday_and_hour(visiting: Visiting, told: dict[str, Any]) -> None:
+def test_starts_are_counted_by_weekday_and_hour(
+    visiting: Visiting, reported: dict[str, Any]
+) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
         page.wait_for_selector("summary:text('By weekday and hour')")

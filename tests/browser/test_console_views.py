@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.conftest import SHARED, Visit, Visiting
-from tests.support.served import Server
+from tests.support.served import Server, wait_for
 from tests.support.sysmon import story
 
 pytestmark = [SHARED, pytest.mark.system]
@@ -25,9 +25,17 @@ SCREENS = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def told(server: Server) -> None:
+def reported(server: Server) -> None:
+    """Its addresses are written some seconds after its events: a list of sensors is compared."""
     with server.sender() as client:
         assert client.post("/api/v1/ingest", json=story(HOST).records).status_code == 200
+    with server.analyst() as analyst:
+
+        def address() -> str:
+            (sensor,) = analyst.get("/api/v1/sensor", params={"hostname": HOST}).json()
+            return str(sensor["network_adapters"]).partition(",")[0]
+
+        assert wait_for(address, "10.0.0.5") == "10.0.0.5"
 
 
 def text_of(visit: Visit) -> str:

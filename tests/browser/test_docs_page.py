@@ -25,7 +25,7 @@ def visit(visiting: Visiting, asked: list[str]) -> Iterator[Visit]:
     with visiting(cookie=None) as visit:
         visit.page.on("request", lambda request: asked.append(request.url))
         visit.page.goto(f"{visit.url}/docs")
-        until(visit.page, f"!!{LIST}", patience_s=60)
+        until(visit.page, f"!!{LIST}", timeout_s=60)
         yield visit
 
 

@@ -20,7 +20,7 @@ FORM = "#filter[open] [data-check] dl"
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> dict[str, Any]:
+def reported(server: Server) -> dict[str, Any]:
     """A process with an event of each kind, some with characters that mean more in expressions."""
     host = Host(NAME)
     noisy = host.process(900, PROGRAM, "noisy.exe --loop")
@@ -74,10 +74,10 @@ def choose(page: Any, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_an_event_of_an_analysis_fills_the_form_that_drops_its_like(
-    visiting: Visiting, server: Server, told: dict[str, Any], kind: str, fields: dict[str, str]
+    visiting: Visiting, server: Server, reported: dict[str, Any], kind: str, fields: dict[str, str]
 ) -> None:
     with visiting() as visit:
-        page = visit.open(f"/ui/process/{told['id']}")
+        page = visit.open(f"/ui/process/{reported['id']}")
         choose(page, kind)
         hands = Hands(page, "keyboard")
         hands.key("F")
@@ -102,7 +102,7 @@ def test_an_event_of_an_analysis_fills_the_form_that_drops_its_like(
 
 
 def test_a_row_of_a_search_and_an_event_beside_it_fill_it_too(
-    visiting: Visiting, told: dict[str, Any]
+    visiting: Visiting, reported: dict[str, Any]
 ) -> None:
     path = f"/ui/process?t=all&q=hostname:{NAME} process_name:noisy.exe"
     with visiting() as visit:
@@ -132,9 +132,9 @@ def test_what_a_program_is_called_does_not_widen_a_filter(visiting: Visiting) ->
             assert form(page)["path_filters"] == wanted
 
 
-def test_facets_have_a_key_of_their_own(visiting: Visiting, told: dict[str, Any]) -> None:
+def test_facets_have_a_key_of_their_own(visiting: Visiting, reported: dict[str, Any]) -> None:
     with visiting() as visit:
-        page = visit.open(f"/ui/process?t=all&q=hostname:{told['hostname']}")
+        page = visit.open(f"/ui/process?t=all&q=hostname:{reported['hostname']}")
         page.wait_for_selector("#facets")
         page.keyboard.press("V")
         until(page, "document.getElementById('facets').hidden")

@@ -24,7 +24,7 @@ ZONE = "[data-action=zone] [data-zone-label]"
 
 
 @pytest.fixture(scope="module")
-def told(server: Server) -> str:
+def reported(server: Server) -> str:
     """The process of a host whose sensor says its zone when it checks in."""
     with server.client() as client:
         sensor = enrol(client, NAME, secret_of(server))
@@ -64,10 +64,10 @@ def moment(text: str, zone: str) -> datetime:
     return datetime.fromisoformat(text.removesuffix(zone))
 
 
-def test_an_analysis_has_the_time_of_its_host(visiting: Visiting, told: str) -> None:
+def test_an_analysis_has_the_time_of_its_host(visiting: Visiting, reported: str) -> None:
     places = ("#events .time", "#tree .delta", ".strip time", "#details dd")
     with visiting(timezone_id="America/St_Johns") as visit:
-        page = visit.open(f"/ui/process/{told}")
+        page = visit.open(f"/ui/process/{reported}")
         page.wait_for_selector("[data-loaded]")
         page.keyboard.press("3")
         page.keyboard.press("j")
@@ -91,7 +91,7 @@ def test_an_analysis_has_the_time_of_its_host(visiting: Visiting, told: str) -> 
 
 
 def test_a_process_and_an_alert_beside_a_list_have_it(
-    visiting: Visiting, told: str, zoned: None
+    visiting: Visiting, reported: str, zoned: None
 ) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/process?t=all&q=hostname:{NAME}")

@@ -19,7 +19,7 @@ FORMULA = "=cmd|' /C calc'!A0"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def told(server: Server) -> None:
+def reported(server: Server) -> None:
     send(server, story(HOST).records)
     host = Host(HOST)
     shell = host.process(880, "C:\\Windows\\explorer.exe")

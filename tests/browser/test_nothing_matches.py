@@ -16,7 +16,7 @@ DAYS_AGO = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
-def told(server: Server) -> None:
+def reported(server: Server) -> None:
     """Two processes of some days ago."""
     host = Host(NAME, int(time.time()) - DAYS_AGO * 86_400)
     shell = host.process(880, "C:\\Windows\\explorer.exe")

@@ -74,10 +74,10 @@ def test_what_opens_takes_the_focus_and_gives_it_back(
             opener.focus()
             name = opener.evaluate("(one) => one.outerHTML.slice(0, 100)")
             page.keyboard.press("Enter")
-            until(page, INSIDE, patience_s=10)
+            until(page, INSIDE, timeout_s=10)
             goes_on(page)
             if page.evaluate(WHERE) == "browser":
                 page.keyboard.press("Tab")
             page.keyboard.press("Escape")
-            until(page, f"!({INSIDE})", patience_s=10)
+            until(page, f"!({INSIDE})", timeout_s=10)
             assert opener.evaluate("(one) => document.activeElement === one"), name

@@ -17,7 +17,7 @@ GRANTED = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def told(server: Server) -> None:
+def reported(server: Server) -> None:
     host = Host(HOST)
     shell = host.process(880, "C:\\Windows\\explorer.exe")
     opened = host.process(990, "C:\\one.exe", f"{URL} a\u202eb")

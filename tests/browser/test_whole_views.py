@@ -196,9 +196,9 @@ def test_the_mark_under_the_pointer_and_the_keys_is_the_right_one_of_100000(
             page.focus("#probed .timeline-cursor")
             step = rng.choice((-1, 1))
             page.keyboard.press("ArrowRight" if step == 1 else "ArrowLeft")
-            beside = max(0, min(EVENTS - 1, at + step))
+            there = max(0, min(EVENTS - 1, at + step))
             found, at, is_drawn, said = page.evaluate(SELECTED)
-            assert (found, at, is_drawn) == (beside, beside, True), (SEED, meant)
+            assert (found, at, is_drawn) == (there, there, True), (SEED, meant)
             assert said == f"event {at}, mark {at + 1} of {EVENTS}"
 
 
@@ -360,7 +360,7 @@ def test_what_screen_readers_are_told_is_the_committed_text(
         assert text == (SAID / f"{name}.txt").read_text().rstrip("\n"), text
 
 
-HEARD = """() => {
+RECEIVED = """() => {
   window.heard = [];
   const regions = "[role=status], [role=alert], [aria-live]";
   const hear = (one) => one?.textContent.trim() && window.heard.push(one.textContent.trim());
@@ -380,10 +380,10 @@ def test_the_result_of_a_search_is_said_once(visiting: Visiting, known: dict[str
     with visiting() as visit:
         page = visit.open("/ui/process?t=all")
         visit.settle()
-        page.evaluate(HEARD)
+        page.evaluate(RECEIVED)
         page.fill("textarea[name=q]", f"hostname:{HOST}")
         page.keyboard.press("Enter")
         page.wait_for_url("**hostname**")
         visit.settle()
-        heard = [one for one in page.evaluate("window.heard") if "processes" in one]
-        assert len(heard) == 1, heard
+        received = [one for one in page.evaluate("window.heard") if "processes" in one]
+        assert len(received) == 1, received

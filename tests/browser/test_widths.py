@@ -20,7 +20,7 @@ def width(page: Any) -> float:
     return float(page.locator("#flyout").bounding_box()["width"])
 
 
-def beside(page: Any, path: str) -> None:
+def alongside(page: Any, path: str) -> None:
     """A row of a list is open beside it."""
     page.wait_for_selector(PAGES[path])
     if not page.is_visible("#flyout"):
@@ -36,7 +36,7 @@ def test_what_stands_beside_a_list_is_made_wider_and_narrower_by_keys(
 ) -> None:
     with visiting() as visit:
         page = visit.open(path)
-        beside(page, path)
+        alongside(page, path)
         page.focus(EDGE)
         page.keyboard.press("Home")
         assert value(page) == value(page, "min") == width(page) / 16
@@ -60,7 +60,7 @@ def right(part: Any) -> float:
 def test_it_is_dragged_too_and_as_wide_in_every_browser_of_its_reader(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/alerts")
-        beside(page, "/ui/alerts")
+        alongside(page, "/ui/alerts")
         page.mouse.move(page.locator(EDGE).bounding_box()["x"] + 12, 400)
         with page.expect_request("**/me/preferences") as kept:
             page.mouse.down()
@@ -71,7 +71,7 @@ def test_it_is_dragged_too_and_as_wide_in_every_browser_of_its_reader(visiting: 
         visit.settle()
     with visiting() as visit:
         page = visit.open("/ui/process?t=all")
-        beside(page, "/ui/process?t=all")
+        alongside(page, "/ui/process?t=all")
         until(page, "document.getElementById('flyout').clientWidth > 580")
         assert value(page) == 37
 
@@ -79,7 +79,7 @@ def test_it_is_dragged_too_and_as_wide_in_every_browser_of_its_reader(visiting: 
 def test_in_a_small_window_it_leaves_the_list_its_room(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/alerts")
-        beside(page, "/ui/alerts")
+        alongside(page, "/ui/alerts")
         page.focus(EDGE)
         page.keyboard.press("End")
         page.set_viewport_size({"width": 1000, "height": 800})

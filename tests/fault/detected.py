@@ -18,7 +18,7 @@ ASKED_FOR = "c2.kill.example"
 PACE_S = 0.4
 """Between two batches of a sender. Each is of another host: more of one were a storm."""
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 RULES = """title: A shell of the test starts
 id: 11111111-1111-4111-8111-111111111111
 logsource: {product: windows, category: process_creation}
@@ -123,12 +123,12 @@ def watch(server: Server, receiver: HttpReceiver) -> None:
                 answer = client.put(f"/api/v1/{path}/action_type/{action}", json=given)
                 assert answer.status_code == 200, answer.text
         ready = wait_for(
-            lambda: client.get(f"/api/v1/feed/{feed}").json()["report_count"], 1, PATIENCE_S
+            lambda: client.get(f"/api/v1/feed/{feed}").json()["report_count"], 1, TIMEOUT_S
         )
         assert ready == 1
 
 
-def wait_until_told(server: Server, expected: int) -> None:
+def wait_until_reported(server: Server, expected: int) -> None:
     """Until there are so many alerts, and nothing waits in the outbox."""
     with server.analyst() as client:
 
@@ -136,7 +136,7 @@ def wait_until_told(server: Server, expected: int) -> None:
             found = client.get("/api/v2/alert", params={"rows": 0}).json()["total_results"]
             return found, sum(one["waiting"] for one in client.get("/api/v1/outbox").json())
 
-        assert wait_for(state, (expected, 0), PATIENCE_S) == (expected, 0)
+        assert wait_for(state, (expected, 0), TIMEOUT_S) == (expected, 0)
 
 
 def stored_alerts(data: Path) -> dict[str, tuple[str, str, str, str]]:

@@ -15,7 +15,7 @@ from tests.fault.detected import (
     publish_feed,
     received_ids,
     stored_alerts,
-    wait_until_told,
+    wait_until_reported,
     watch,
 )
 from tests.fault.rounds import rounds, seeded
@@ -56,7 +56,7 @@ def test_every_alert_is_made_once_and_every_message_arrives(tmp_path: Path) -> N
             server = listening(tmp_path, process)
             drain(senders, replace(server, ingest_token=token))
             hosts = [one.host_of(batch) for one in senders for batch in range(one.batch)]
-            wait_until_told(server, len(hosts) * DUE.total())
+            wait_until_reported(server, len(hosts) * DUE.total())
             time.sleep(FOLLOWED_S)
             process.terminate()
             process.wait(60)

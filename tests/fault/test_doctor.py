@@ -49,14 +49,14 @@ def doctor(data: Path, *flags: str) -> dict[str, list[dict[str, Any]]]:
     """Findings by check; exit code and severity agree."""
     done = vedette("doctor", "--data", data, "--json", *flags)
     assert "Traceback" not in done.stderr
-    told = json.loads(done.stdout)
-    assert done.returncode == CODES[told["severity"]], done.stderr
+    reported = json.loads(done.stdout)
+    assert done.returncode == CODES[reported["severity"]], done.stderr
     findings: dict[str, list[dict[str, Any]]] = {}
-    for one in told["findings"]:
+    for one in reported["findings"]:
         findings.setdefault(one["check"], []).append(one)
         assert one["severity"] == "ok" or one["remedy"]
-    assert told["severity"] == max(
-        (one["severity"] for one in told["findings"]), key=list(CODES).index
+    assert reported["severity"] == max(
+        (one["severity"] for one in reported["findings"]), key=list(CODES).index
     )
     return findings
 
@@ -245,8 +245,8 @@ def test_only_administrators_may_ask(server: tuple[Server, int]) -> None:
     with here.client() as client:
         assert client.get("/api/v1/doctor").status_code == 401
     with here.analyst() as client:
-        told = client.get("/api/v1/doctor").json()
-        assert told.keys() == POLICY["Diagnosis"]["properties"].keys()
+        reported = client.get("/api/v1/doctor").json()
+        assert reported.keys() == POLICY["Diagnosis"]["properties"].keys()
         assert client.get("/api/v1/doctor", params={"verify": "perhaps"}).status_code == 400
 
 

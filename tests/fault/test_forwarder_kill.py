@@ -26,7 +26,7 @@ ROUND_ALERTS = 500
 FLAGS = ("--set", "egress_allow=127.0.0.1")
 CONFIGS = f"/data_forwarder/v2/orgs/{ORG}/configs"
 MODES: tuple[Mode, ...] = ("pass", "cut answer", "cut answer", "hang", "error", "cut request")
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 ROUND_S = 20.0
 """For the first connection of a round: there is none when all was forwarded at once."""
 
@@ -105,10 +105,10 @@ def test_a_server_that_is_killed_forwards_each_alert_once(tmp_path: Path) -> Non
         with forked(tmp_path, *FLAGS) as process:
             server = listening(tmp_path, process)
             touch(server)
-            newest = wait_for(lambda: stream(server)["state"], "working", PATIENCE_S)
+            newest = wait_for(lambda: stream(server)["state"], "working", TIMEOUT_S)
             assert newest == "working"
             ids: list[str] = []
-            deadline = time.monotonic() + PATIENCE_S
+            deadline = time.monotonic() + TIMEOUT_S
             while len(set(ids)) < alerts and time.monotonic() < deadline:
                 time.sleep(1)
                 ids = bucket.ids()

@@ -21,7 +21,7 @@ from tests.support.server_cluster import Member, server_cluster
 pytestmark = pytest.mark.system
 
 PACKAGE = Path(vedette.__file__).parent
-BESIDE_S = 3.0
+ALONGSIDE_S = 3.0
 """For which both versions run."""
 
 MIGRATION = '''"""What a later version adds."""
@@ -102,7 +102,7 @@ def test_servers_of_two_versions_work_side_by_side(tmp_path: Path) -> None:
         assert wait_for(cluster.is_shared_out, True, 30)
         with load([*plain, *starters], cluster, token):
             for member in reversed(cluster.members):
-                time.sleep(BESIDE_S)
+                time.sleep(ALONGSIDE_S)
                 member.stop()
                 member.process = NextVersion(member, later)  # type: ignore[assignment]
                 member.wait()

@@ -33,7 +33,7 @@ from vedette.store.engine.open import connect_engine
 
 pytestmark = pytest.mark.system
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 LEASE_S = 10
 STEPS = 28
 """Of a command that moves one sensor."""
@@ -52,7 +52,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerCluster]
     folder = tmp_path_factory.mktemp("moves")
     with server_cluster(folder, 2, *settings, front_flags=flags) as cluster:
         cluster.start()
-        assert wait_for(cluster.is_shared_out, True, PATIENCE_S)
+        assert wait_for(cluster.is_shared_out, True, TIMEOUT_S)
         yield cluster
 
 
@@ -69,7 +69,7 @@ def still(cluster: ServerCluster) -> list[Story]:
                 print(answer.text[:300])
                 return answer.status_code
 
-            assert wait_for(posted, 200, PATIENCE_S) == 200
+            assert wait_for(posted, 200, TIMEOUT_S) == 200
     return tales
 
 
@@ -103,7 +103,7 @@ def killed_moves(
     for dies_at in (*kills, 0):
         mover = FORKS.Process(target=move, args=(*dsns, str(folder), sensors, to, dies_at))
         mover.start()
-        mover.join(PATIENCE_S + 5 * LEASE_S)
+        mover.join(TIMEOUT_S + 5 * LEASE_S)
         assert mover.exitcode in (0, -signal.SIGKILL), mover.exitcode
         if mover.exitcode == 0:
             return
@@ -134,7 +134,7 @@ def reading(cluster: ServerCluster, tales: list[Story]) -> Iterator[list[str]]:
     def work(server: Server) -> None:
         try:
             with server.analyst() as client:
-                client.timeout = httpx.Timeout(PATIENCE_S)
+                client.timeout = httpx.Timeout(TIMEOUT_S)
                 first = {tale.host.name: seen(client, tale) for tale in tales}
                 assert all(one["processes"] >= 4 for one in first.values()), first
                 while not ends.wait(READ_EVERY_S):
@@ -163,7 +163,7 @@ def test_a_sensor_moves_whole_however_often_the_command_is_killed(
     dice, token = seeded(), cluster.ingest_token()
     senders = [Sender(f"busy-{n}.example", numbered=n % 2 == 0) for n in range(3)]
     with load(senders, cluster, token), reading(cluster, still[:2]) as wrong:
-        assert wait_for(lambda: all(one.batch > 2 for one in senders), True, PATIENCE_S)
+        assert wait_for(lambda: all(one.batch > 2 for one in senders), True, TIMEOUT_S)
         busy, idle = sensor_of(cluster, senders[0].name), sensor_of(cluster, STILL[0])
         before, split = cluster.front.placement()
         assert split == []
@@ -181,7 +181,7 @@ def test_a_sensor_moves_whole_however_often_the_command_is_killed(
         assert wait_for(
             lambda: all(one.batch > was for one, was in zip(senders, taken, strict=True)),
             True,
-            PATIENCE_S,
+            TIMEOUT_S,
         )
     assert wrong == []
     first = cluster.members[0].server
@@ -197,9 +197,11 @@ def test_a_sensor_moves_whole_however_often_the_command_is_killed(
 def run(cluster: ServerCluster, folder: Path, *words: str, exit_code: int = 0) -> str:
     own = [f"state_dsn={cluster.postgres.dsn}", f"clickhouse_dsn={cluster.front.dsn}"]
     settings = [word for one in own for word in ("--set", one)]
-    told = CliRunner().invoke(app, ["cluster", "move", "--data", str(folder), *settings, *words])
-    assert told.exit_code == exit_code, (told.output, told.exception)
-    return str(told.output)
+    reported = CliRunner().invoke(
+        app, ["cluster", "move", "--data", str(folder), *settings, *words]
+    )
+    assert reported.exit_code == exit_code, (reported.output, reported.exception)
+    return str(reported.output)
 
 
 @pytest.mark.usefixtures("still")
@@ -216,8 +218,8 @@ def test_the_command_says_what_it_moves(
         cluster, tmp_path, "--to", there, "--sensor", "77777", exit_code=2
     )
     words = "--to", there, "--from", str(source), "--sensor", str(sensor)
-    told = run(cluster, tmp_path, *words, "--dry-run")
-    assert told == f"sensor {sensor}: shard {source} to shard {there}\n"
+    reported = run(cluster, tmp_path, *words, "--dry-run")
+    assert reported == f"sensor {sensor}: shard {source} to shard {there}\n"
     assert "1 sensors were moved" in run(cluster, tmp_path, *words)
     assert "0 sensors were moved" in run(cluster, tmp_path, *words)
     places, split = cluster.front.placement()
@@ -236,12 +238,12 @@ def test_nothing_moves_while_a_server_does_not_see_it(
     mover = FORKS.Process(target=move, args=(*dsns, str(tmp_path), [sensor], 3 - source, 0))
     try:
         mover.start()
-        assert wait_for(lambda: bool(shard_moves.behind(cluster.state)), True, PATIENCE_S)
+        assert wait_for(lambda: bool(shard_moves.behind(cluster.state)), True, TIMEOUT_S)
         time.sleep(LEASE_S / 4)
         # It has not begun where the server was stopped before it had seen the map as it is.
         assert {one.step for one in shard_moves.under_way(cluster.state)} <= {"copy"}
         assert cluster.front.placement()[0][sensor] == source
-        mover.join(PATIENCE_S + 2 * LEASE_S)
+        mover.join(TIMEOUT_S + 2 * LEASE_S)
         assert mover.exitcode == 0
     finally:
         other.signal(signal.SIGCONT)
@@ -250,4 +252,4 @@ def test_nothing_moves_while_a_server_does_not_see_it(
     assert other.server is not None
     with other.server.analyst() as client:
         assert seen(client, still[2])["processes"] >= 4
-    assert wait_for(cluster.is_shared_out, True, PATIENCE_S)
+    assert wait_for(cluster.is_shared_out, True, TIMEOUT_S)

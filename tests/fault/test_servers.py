@@ -31,7 +31,7 @@ ROUNDS = 2
 LONG = 200
 PAUSE_S = 0.1 if is_long() else 0.8
 """After each batch of a sender. In the short form most of the processor was for senders."""
-PATIENCE_S = 90.0
+TIMEOUT_S = 90.0
 QUIET_S = 3.0
 """Two rounds of all that follows commits."""
 
@@ -152,15 +152,15 @@ def load(senders: list[Sender], cluster: ServerCluster, token: str) -> AbstractC
     )
 
 
-def client_of(server: Server, token: str, patience_s: float) -> httpx.Client:
+def client_of(server: Server, token: str, timeout_s: float) -> httpx.Client:
     client = server.client(Authorization=f"Bearer {token}")
-    client.timeout = httpx.Timeout(patience_s)
+    client.timeout = httpx.Timeout(timeout_s)
     return client
 
 
 def drain(senders: list[Sender], server: Server, token: str) -> None:
     """Every sender delivers the batch that is under way."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     with client_of(server, token, 30) as client:
         for sender in senders:
             batch = sender.batch

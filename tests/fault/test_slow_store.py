@@ -22,7 +22,7 @@ pytestmark = pytest.mark.system
 HANGS_S = 600.0
 """Far longer than any request waits, unless the store is told to go on."""
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 PROBES_AT_ONCE = 8
 """Of readiness: more than there are threads for it."""
 
@@ -44,7 +44,7 @@ def hanging(front: Front) -> Iterator[None]:
 
 def readiness(server: Server) -> httpx.Response:
     with server.client() as client:
-        return client.get("/readyz", timeout=PATIENCE_S)
+        return client.get("/readyz", timeout=TIMEOUT_S)
 
 
 def test_health_is_answered_at_once_while_the_store_hangs(tmp_path: Path, front: Front) -> None:
@@ -64,7 +64,7 @@ def test_health_is_answered_at_once_while_the_store_hangs(tmp_path: Path, front:
                 answers = list(pool.map(readiness, [server] * PROBES_AT_ONCE))
                 waiting = [caller for caller in callers if caller.is_alive()]
             for caller in callers:
-                caller.join(2 * PATIENCE_S)
+                caller.join(2 * TIMEOUT_S)
         print(probes.text())
         assert waiting, "the store did not hang"
         assert {answer.status_code for answer in answers} == {503}
@@ -74,4 +74,4 @@ def test_health_is_answered_at_once_while_the_store_hangs(tmp_path: Path, front:
         assert probes.failures == []
         assert probes.times_ms[-1] < 1_000 * limits.READINESS_S, "one waited with the store"
         assert [caller.failed for caller in callers if caller.failed] == []
-        assert wait_for(lambda: readiness(server).status_code, 200, PATIENCE_S) == 200
+        assert wait_for(lambda: readiness(server).status_code, 200, TIMEOUT_S) == 200

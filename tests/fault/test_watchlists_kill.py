@@ -20,7 +20,7 @@ KILLS = rounds(2, 10)
 FOLLOWERS = {watchlists.FOLLOWER: 0, indicators.FOLLOWER: 0}
 HOSTS_A_LIFE = 3
 ROUND_S = 5.0
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 
 
 def test_killed_before_its_first_round_a_server_follows_from_its_first_start(
@@ -60,7 +60,7 @@ def test_killed_in_any_moment_no_hit_is_missed_or_counted_twice(tmp_path: Path) 
                 found: str = client.get(f"/api/v1/watchlist/{watched}").json()["total_tags"]
                 return found
 
-            assert wait_for(tags, str(expected), PATIENCE_S) == str(expected)
+            assert wait_for(tags, str(expected), TIMEOUT_S) == str(expected)
             query: dict[str, str | int] = {"q": f"watchlist_{watched}:*", "rows": expected}
             found = client.get("/api/v1/process", params=query).json()
             assert found["total_results"] == expected

@@ -283,7 +283,7 @@ def test_words_that_exclude_each_other_are_refused(server: Server, tmp_path: Pat
 def test_words_about_a_server_elsewhere_are_checked(server: Server, tmp_path: Path) -> None:
     token, ca = tmp_path / "token", server.data / "tls" / "cert.pem"
     known = ("--token-file", str(token), "--ca", str(ca))
-    for words, told in (
+    for words, reported in (
         (("--server", server.url), "go together"),
         (known, "go together"),
         (("--server", server.url, *known), "No such file"),
@@ -294,7 +294,10 @@ def test_words_about_a_server_elsewhere_are_checked(server: Server, tmp_path: Pa
         (("--server", server.url, "--token-file", str(token), "--ca", str(token)), "--ca"),
     ):
         refused = run(server, tmp_path / "out", "--from", days_ago(9), *words)
-        assert (refused.returncode, told in refused.stderr) == (2, True), (words, refused.stderr)
+        assert (refused.returncode, reported in refused.stderr) == (2, True), (
+            words,
+            refused.stderr,
+        )
     for text in ("", "two words", "a\x00b", "é"):
         token.write_text(text)
         refused = run(

@@ -304,10 +304,10 @@ def test_an_older_state_is_backed_up_and_restored_without_an_entry(tmp_path: Pat
         pass
     with closing(sqlite3.connect(data / "state.db")) as state:
         state.execute("ALTER TABLE audit RENAME COLUMN author TO who")
-    told = command("backup", "create", tmp_path / "place", "--data", data)
-    assert (told.returncode, "not in its audit log" in told.stderr) == (0, True)
-    told = command("restore", tmp_path / "place", "--data", tmp_path / "copy")
-    assert (told.returncode, "not in its audit log" in told.stderr) == (0, True)
+    reported = command("backup", "create", tmp_path / "place", "--data", data)
+    assert (reported.returncode, "not in its audit log" in reported.stderr) == (0, True)
+    reported = command("restore", tmp_path / "place", "--data", tmp_path / "copy")
+    assert (reported.returncode, "not in its audit log" in reported.stderr) == (0, True)
     assert (tmp_path / "copy" / "state.db").exists()
 
 

@@ -222,5 +222,5 @@ def test_the_timeline_has_the_events_that_the_client_lists(sent_story: SentStory
     for key in sent_story.processes()[:PROCESSES_MAX]:
         body = sent_story.cb.get_object(f"/api/v1/process/{sent_story.name(key)}/timeline")
         wanted = sent_story.expected.lists[sent_story.host][key]
-        told_of = {name: body["event_counts"].get(name, 0) for name in LISTS}
-        assert told_of == {name: wanted[name] for name in LISTS}
+        reported_of = {name: body["event_counts"].get(name, 0) for name in LISTS}
+        assert reported_of == {name: wanted[name] for name in LISTS}

@@ -14,7 +14,7 @@ from tests.support.sysmon import Story, story
 # cbapi 2.0 was written for older urllib3, attrdict and Python: what it warns of is its own.
 pytestmark = [ONE_SERVER, pytest.mark.filterwarnings("ignore")]
 
-PATIENCE_S = 40.0
+TIMEOUT_S = 40.0
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_watchlist_is_added_searched_changed_and_deleted(cb: Any, sent_story: 
     made = add(cb, "powershell here", f"process_name:powershell.exe hostname:{host}")
     assert isinstance(made.id, str)  # the script prints it as text
     assert made.query == f"process_name:powershell.exe hostname:{host}"
-    wait_for(lambda: len(cb.select(Process).where(f"watchlist_{made.id}:*")), 1, PATIENCE_S)
+    wait_for(lambda: len(cb.select(Process).where(f"watchlist_{made.id}:*")), 1, TIMEOUT_S)
     found = cb.select(Process).where(f"watchlist_{made.id}:*").first()
     assert found.process_md5 == sent_story.powershell.md5
     again = cb.select(Watchlist, made.id, force_init=True)

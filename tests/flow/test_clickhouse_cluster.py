@@ -157,11 +157,11 @@ def test_a_cluster_that_is_away_is_503_and_nothing_is_lost(clustered: Server, fr
 
 
 def test_commands_about_files_say_where_telemetry_is(clustered: Server, tmp_path: Path) -> None:
-    told = CliRunner().invoke(
+    reported = CliRunner().invoke(
         app, ["backup", "create", str(tmp_path / "copy"), "--data", str(clustered.data)]
     )
-    assert told.exit_code != 0
-    assert "ClickHouse" in str(told.output) + str(told.exception)
+    assert reported.exit_code != 0
+    assert "ClickHouse" in str(reported.output) + str(reported.exception)
     with clustered.analyst() as analyst:
         body = analyst.get("/api/v1/doctor").json()
     errors = [one for one in body["findings"] if one["severity"] == "error"]

@@ -46,9 +46,9 @@ def administrator(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(data: Path, *words: str, exit_code: int = 0) -> str:
-    told = CliRunner().invoke(app, ["cluster", *words, "--data", str(data)])
-    assert told.exit_code == exit_code, (told.output, told.exception)
-    return str(told.output)
+    reported = CliRunner().invoke(app, ["cluster", *words, "--data", str(data)])
+    assert reported.exit_code == exit_code, (reported.output, reported.exception)
+    return str(reported.output)
 
 
 def test_an_administrator_has_to_be_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,10 +56,10 @@ def test_an_administrator_has_to_be_named(data: Path, monkeypatch: pytest.Monkey
     assert "VEDETTE_CLUSTER_ADMIN_DSN is not set" in run(data, "init", exit_code=2)
     for dsn in ("nonsense", "clickhouse://root:a-secret@127.0.0.1:1/vedette"):
         monkeypatch.setenv("VEDETTE_CLUSTER_ADMIN_DSN", dsn)
-        told = run(data, "init", exit_code=2)
-        assert "VEDETTE_CLUSTER_ADMIN_DSN: " in told
-        assert "clickhouse_dsn" not in told
-        assert "a-secret" not in told
+        reported = run(data, "init", exit_code=2)
+        assert "VEDETTE_CLUSTER_ADMIN_DSN: " in reported
+        assert "clickhouse_dsn" not in reported
+        assert "a-secret" not in reported
 
 
 @pytest.mark.usefixtures("administrator")

@@ -60,7 +60,7 @@ def postgres() -> Iterator[Postgres]:
         yield started
 
 
-def _is_told(server: Server) -> bool:
+def _is_reported(server: Server) -> bool:
     """Whether all that was sent can be searched and has made its alerts."""
     with server.analyst() as analyst:
         page = analyst.get("/api/v1/process", params={"q": "", "rows": 0}).json()
@@ -79,7 +79,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
                 time.sleep(1.1 * step)  # a process is known by the second in which it began
                 for host in HOSTS:
                     sender.post("/api/v1/ingest", json=story(host).records).raise_for_status()
-        assert wait_for(partial(_is_told, server), True, 60.0)
+        assert wait_for(partial(_is_reported, server), True, 60.0)
         seen = answers(server)
     assert len(seen["processes"]) == 2 * 4 * len(HOSTS)
     assert seen["alerts"]
@@ -116,14 +116,16 @@ def settings_of(front: Front) -> str:
 
 def run(data: Path, *words: str, exit_code: int = 0) -> str:
     """In a process of its own: it opens the embedded store, and this process may have another."""
-    told = vedette("cluster", *words, "--data", data)
-    assert told.returncode == exit_code, told.stdout + told.stderr
-    return told.stdout + told.stderr
+    reported = vedette("cluster", *words, "--data", data)
+    assert reported.returncode == exit_code, reported.stdout + reported.stderr
+    return reported.stdout + reported.stderr
 
 
 def checked(data: Path) -> tuple[int, str]:
-    told = CliRunner().invoke(app, ["config", "check", "--json", "--data", str(data), *FREE_PORT])
-    return told.exit_code, told.output
+    reported = CliRunner().invoke(
+        app, ["config", "check", "--json", "--data", str(data), *FREE_PORT]
+    )
+    return reported.exit_code, reported.output
 
 
 def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
@@ -150,10 +152,10 @@ def test_a_run_that_is_killed_is_continued_and_nothing_is_lost_or_doubled(
     code, text = checked(data)
     assert (code, "`vedette cluster migrate`" in text) == (2, True), text
 
-    told = run(data, "migrate")
-    assert ": there already" in told
-    assert "segment: " in told
-    assert told.count(": equal") == 14
+    reported = run(data, "migrate")
+    assert ": there already" in reported
+    assert "segment: " in reported
+    assert reported.count(": equal") == 14
     assert front.faults_left() == []
     assert not (data / "migration.json").exists()
     again = run(data, "migrate")
@@ -182,8 +184,8 @@ def test_rows_of_another_server_in_its_place_are_left_alone(migrated: tuple[Path
         "INSERT INTO vedette.process_local SELECT * REPLACE([windows[1] + 300000] AS windows) "
         "FROM vedette.process_local",
     )
-    told = run(data, "migrate", exit_code=2)
-    assert "was a server started on it?" in told
+    reported = run(data, "migrate", exit_code=2)
+    assert "was a server started on it?" in reported
     assert front.ask(rows) != before
 
 
@@ -202,9 +204,9 @@ def test_a_cluster_that_holds_something_else_is_refused_before_anything_is_sent(
     gone = ("process_local", "alert_local", "threat_report")
     write(front, *(f"TRUNCATE TABLE vedette.{one}" for one in gone))
     write(front, f"INSERT INTO vedette.{table} {row}")
-    told = run(data, "migrate", exit_code=2)
-    assert "rows that this store has not: was a server started" in told
-    assert table.removesuffix("_local") in told
+    reported = run(data, "migrate", exit_code=2)
+    assert "rows that this store has not: was a server started" in reported
+    assert table.removesuffix("_local") in reported
     assert front.ask("SELECT count() FROM vedette.process_local") == [[0]]
 
 

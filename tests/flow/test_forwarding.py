@@ -25,7 +25,7 @@ pytestmark = pytest.mark.system
 QUEUE_BYTES = 60_000
 """Two batches."""
 SENDERS = 12
-PATIENCE_S = 50.0
+TIMEOUT_S = 50.0
 PAUSE_S = 0.05
 
 
@@ -43,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerCluster]
 
 
 @dataclass
-class Told:
+class Reported:
     """Statuses that senders were answered with, and those without a time to come again."""
 
     statuses: Counter[int] = field(default_factory=Counter)
@@ -56,13 +56,13 @@ class Told:
 
 
 def sending(
-    senders: list[Sender], server: Server, token: str, told: Told
+    senders: list[Sender], server: Server, token: str, reported: Reported
 ) -> AbstractContextManager[None]:
     """All senders at work, until the block ends."""
 
     def work(sender: Sender, ends: threading.Event) -> None:
-        with client_of(server, token, PATIENCE_S) as client:
-            client.event_hooks = {"response": [told.hear]}
+        with client_of(server, token, TIMEOUT_S) as client:
+            client.event_hooks = {"response": [reported.hear]}
             while not ends.wait(PAUSE_S):
                 sender.deliver(client)
 
@@ -86,32 +86,32 @@ def test_who_sends_to_a_full_server_comes_again_and_nothing_is_lost_or_doubled(
     senders = [Sender(f"pressed-{n}.example", numbered=n % 4 > 1) for n in range(SENDERS)]
     server = cluster.members[0].server
     assert server is not None
-    with client_of(server, token, PATIENCE_S) as client:
+    with client_of(server, token, TIMEOUT_S) as client:
         for sender in senders:
             sender.deliver(client)
     own, others = by_owner(cluster, senders)
     assert own
     assert len(others) > 3
-    told, own_told = Told(), Told()
+    reported, own_reported = Reported(), Reported()
     cluster.members[1].links["store"].part()
     try:
-        with sending(others, server, token, told):
-            assert wait_for(lambda: told.statuses[429] > 0, True, 30), told
-            with sending(own[:1], server, token, own_told):
+        with sending(others, server, token, reported):
+            assert wait_for(lambda: reported.statuses[429] > 0, True, 30), reported
+            with sending(own[:1], server, token, own_reported):
                 before = own[0].batch
-                assert wait_for(lambda: own[0].batch >= before + 3, True, 30), own_told
+                assert wait_for(lambda: own[0].batch >= before + 3, True, 30), own_reported
             waiting = [one.batch for one in others]
             cluster.members[1].links["store"].join()
             assert wait_for(
                 lambda: all(one.batch > was for one, was in zip(others, waiting, strict=True)),
                 True,
                 60,
-            ), told
+            ), reported
     finally:
         cluster.members[1].links["store"].join()
-    assert set(told.statuses) <= {200, 429, 503}
-    assert (told.without_time, own_told.without_time) == (0, 0)
-    with client_of(server, token, PATIENCE_S) as client:
+    assert set(reported.statuses) <= {200, 429, 503}
+    assert (reported.without_time, own_reported.without_time) == (0, 0)
+    with client_of(server, token, TIMEOUT_S) as client:
         for sender in senders:
             sender.deliver(client)
     for sender in senders:

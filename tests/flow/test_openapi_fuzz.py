@@ -34,7 +34,7 @@ EACH = 1
 INVALID_EVERY = 3
 """Of so many operations one gets an invalid request, too, in the short form."""
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 REFUSED_SHARE_MAX = 0.05
 """Of answers that are 403: where there are more, what the routes do is not reached."""
@@ -90,7 +90,7 @@ class Everybody:
             approved_addresses.enable(database, False)
         with self._server.client(**{"X-Auth-Token": self.token}) as client:
             ask = lambda: client.get("/api/info").status_code  # noqa: E731
-            assert wait_for(ask, 200, PATIENCE_S) == 200
+            assert wait_for(ask, 200, TIMEOUT_S) == 200
 
 
 def sent(server: Server, everybody: Everybody, batches_: Iterable[list[Case]]) -> Found:

@@ -282,10 +282,10 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
 def test_the_unit_runs_unchanged_under_systemd(installed: Path, tmp_path: Path) -> None:
     """With its own devices, its capability alone and nothing to write but its data; the event loop
     has its priority there, too."""
-    status, told = unit_started(installed, tmp_path)
+    status, reported = unit_started(installed, tmp_path)
     if status == NO_OVERLAY:
-        pytest.skip(f"this kernel lays no file system over another: {told}")
-    assert status == 7, told
+        pytest.skip(f"this kernel lays no file system over another: {reported}")
+    assert status == 7, reported
     for line in (
         "ActiveState=active",
         "NRestarts=0",
@@ -298,13 +298,13 @@ def test_the_unit_runs_unchanged_under_systemd(installed: Path, tmp_path: Path) 
         "Result=success",
         "ExecMainStatus=0",
     ):
-        assert line in told, told
-    (devices,) = re.findall("^devices (.*)", told, re.M)
+        assert line in reported, reported
+    (devices,) = re.findall("^devices (.*)", reported, re.M)
     assert {"null", "urandom"} <= set(devices.split())
     assert not {"kmsg", "mem", "port", "vda"} & set(devices.split())
-    assert "Uid:\t0" not in told
+    assert "Uid:\t0" not in reported
     if os.nice(0) == 0:  # who runs the tests more nicely gives that to the unit
-        assert "has no priority" not in told
+        assert "has no priority" not in reported
 
 
 def test_the_unit_runs_nothing_that_a_bare_system_lacks() -> None:

@@ -16,12 +16,12 @@ from vedette.state.servers import server_list
 pytestmark = [TWO_SERVERS, pytest.mark.system]
 
 SIGMA = "/api/v1/sigma"
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture(scope="module")
 def cluster(two_servers: ServerCluster) -> ServerCluster:
-    assert wait_for(two_servers.is_shared_out, True, PATIENCE_S)
+    assert wait_for(two_servers.is_shared_out, True, TIMEOUT_S)
     return two_servers
 
 
@@ -42,7 +42,7 @@ def test_a_rule_is_pending_until_every_server_judges_by_it(cluster: ServerCluste
     assert one.server is not None
     with one.server.client(**{"X-Auth-Token": administrator(cluster)}) as client:
 
-        def told() -> tuple[str, int]:
+        def reported() -> tuple[str, int]:
             found = client.get(SIGMA, params={"state": "in_force", "q": rule_id}).json()
             state = client.get(f"{SIGMA}/{rule_id}").json()["state"]
             return state, found["total_results"]
@@ -54,11 +54,11 @@ def test_a_rule_is_pending_until_every_server_judges_by_it(cluster: ServerCluste
         try:
             client.post(SIGMA, json=body).raise_for_status()
             newest = rules.generation(cluster.state)
-            assert wait_for(judges_by, newest, PATIENCE_S) == newest
-            assert told() == ("pending", 0)
+            assert wait_for(judges_by, newest, TIMEOUT_S) == newest
+            assert reported() == ("pending", 0)
         finally:
             other.signal(signal.SIGCONT)
-        assert wait_for(told, ("in_force", 1), PATIENCE_S) == ("in_force", 1)
+        assert wait_for(reported, ("in_force", 1), TIMEOUT_S) == ("in_force", 1)
         in_force = client.get(SIGMA).json()["in_force"]
     assert in_force["generation"] == newest
     assert in_force["seq"] > 0
@@ -80,7 +80,7 @@ def test_a_server_that_is_ended_keeps_no_rule_pending_and_takes_no_hosts_without
         other.signal(signal.SIGSTOP)
         try:
             client.post(SIGMA, json=body).raise_for_status()
-            waits_s = PATIENCE_S + LEASE_S + SERVER_GRACE_S
+            waits_s = TIMEOUT_S + LEASE_S + SERVER_GRACE_S
             assert wait_for(state, "in_force", waits_s) == "in_force"
             assert ended not in {row.id for row in server_list.running(cluster.state)}
         finally:
@@ -96,8 +96,8 @@ def test_a_server_that_is_ended_keeps_no_rule_pending_and_takes_no_hosts_without
         def judged_by() -> set[int | None]:
             return {row.rules_generation for row in server_list.running(cluster.state)}
 
-        assert wait_for(is_shared_out, True, PATIENCE_S)
+        assert wait_for(is_shared_out, True, TIMEOUT_S)
         newest = rules.generation(cluster.state)
         # Slots are given first; the rules are loaded before records of them are accepted.
-        assert wait_for(judged_by, {newest}, PATIENCE_S) == {newest}
+        assert wait_for(judged_by, {newest}, TIMEOUT_S) == {newest}
         assert state() == "in_force"

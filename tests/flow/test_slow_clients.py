@@ -12,7 +12,7 @@ from vedette.limits import CONNECTION_CHECK_S
 
 pytestmark = ONE_SERVER
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 """Four times the deadlines, since the machine may have much else to do."""
 
 UNFINISHED = {
@@ -29,7 +29,7 @@ UNFINISHED = {
 
 def connected(server: Server) -> ssl.SSLSocket:
     place = urlsplit(server.url)
-    plain = socket.create_connection((place.hostname, place.port), timeout=PATIENCE_S)
+    plain = socket.create_connection((place.hostname, place.port), timeout=TIMEOUT_S)
     context = ssl.create_default_context(cafile=str(server.certificate))
     return context.wrap_socket(plain, server_hostname="127.0.0.1")
 

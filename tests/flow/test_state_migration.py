@@ -113,8 +113,8 @@ def contents(database: Database) -> dict[str, TableContent]:
 def test_every_table_is_moved_and_numbers_go_on(data: Path) -> None:
     source = open_database("", data)
     before = contents(source)
-    told = run(data, "migrate-state")
-    assert told.count(": equal") + told.count(": there already") == len(ALL_TABLES)
+    reported = run(data, "migrate-state")
+    assert reported.count(": equal") + reported.count(": there already") == len(ALL_TABLES)
     target = target_of(data)
     after = contents(target)
     changed = {name for name in before if before[name] != after[name]}
@@ -141,16 +141,18 @@ def test_a_run_that_is_killed_is_continued_and_no_server_starts_between(data: Pa
     if is_under_way(target):  # else it was done before it died
         with pytest.raises(StartError, match="migrate-state"):
             migrate(target)
-        told = run(data, "migrate-state")
-        assert ": there already" in told
+        reported = run(data, "migrate-state")
+        assert ": there already" in reported
     assert not is_under_way(target)
     assert start(target, NOW_US) is None
     target.close()
 
 
 def test_a_server_does_not_begin_anew_beside_its_state(data: Path) -> None:
-    told = vedette("serve", "--data", data, "--port", str(free_port()))
-    assert (told.returncode, "cluster migrate-state" in told.stderr) == (2, True), told.stderr
+    reported = vedette("serve", "--data", data, "--port", str(free_port()))
+    assert (reported.returncode, "cluster migrate-state" in reported.stderr) == (2, True), (
+        reported.stderr
+    )
     assert "not used any more" in run(data, "migrate-state")
 
 
@@ -198,8 +200,8 @@ def test_a_value_that_postgresql_cannot_hold_is_named_and_can_be_mended(data: Pa
     source = open_database("", data)
     with source.engine.begin() as connection:
         connection.execute(SITE.insert().values(id=99, name="zero\0byte"))
-    told = run(data, "migrate-state", exit_code=2)
-    assert "table site, id 99: name has a zero byte" in told
+    reported = run(data, "migrate-state", exit_code=2)
+    assert "table site, id 99: name has a zero byte" in reported
     with source.engine.begin() as connection:
         connection.execute(SITE.update().where(SITE.c.id == 99).values(name="none"))
     assert "not used any more" in run(data, "migrate-state")

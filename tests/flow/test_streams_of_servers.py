@@ -29,7 +29,7 @@ from vedette.store.engine.open import connect_engine
 
 pytestmark = [TWO_SERVERS, pytest.mark.system]
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 HOSTS = 5
 DAY_US = 86_400_000_000
 SETTLING_US = (ALERT_EXPORT_LAG_S - 12) * 1_000_000
@@ -46,7 +46,7 @@ def cluster(two_servers: ServerCluster) -> ServerCluster:
             def taken(records: list[dict[str, Any]] = records) -> bool:
                 return sender.post("/api/v1/ingest", json=records).is_success
 
-            assert wait_for(taken, True, PATIENCE_S)
+            assert wait_for(taken, True, TIMEOUT_S)
     return two_servers
 
 
@@ -135,7 +135,7 @@ def test_pages_of_devices_and_a_job_are_read_at_the_other_server(
         answer = there.get(path)
         return answer.text.count("read-") if answer.is_success else 0
 
-    assert wait_for(lambda: exported() >= HOSTS, True, PATIENCE_S)
+    assert wait_for(lambda: exported() >= HOSTS, True, TIMEOUT_S)
 
 
 def test_an_export_of_alerts_goes_on_with_the_other_server(
@@ -209,9 +209,9 @@ def test_who_follows_alerts_through_a_balancer_goes_on_when_a_server_dies(
                     revoke(cluster, "first")
                 made(cluster, 100 + number, DrivenClock(SystemClock().now_us() - SETTLING_US))
                 due = (number + 1) * ALERTS
-                assert wait_for(lambda: len(seen(output)), due, 2 * PATIENCE_S) == due
+                assert wait_for(lambda: len(seen(output)), due, 2 * TIMEOUT_S) == due
         finally:
             following.terminate()
-            following.wait(PATIENCE_S)
+            following.wait(TIMEOUT_S)
     assert len(set(seen(output))) == len(seen(output))
     one.start()

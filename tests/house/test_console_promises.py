@@ -8,22 +8,22 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "console-development.md"
 ROW = re.compile(
-    r"^\| (?P<promise>[^|]+) \| `(?P<file>[a-z_/]+\.py)` \| (?P<tests>[^|]+) \|$", re.M
+    r"^\| (?P<behaviour>[^|]+) \| `(?P<file>[a-z_/]+\.py)` \| (?P<tests>[^|]+) \|$", re.M
 )
 
 
 def rows() -> list[tuple[str, str, str]]:
     part = DOCUMENT.read_text().partition("## What is promised")[2]
-    return [(one["promise"], one["file"], one["tests"]) for one in ROW.finditer(part)]
+    return [(one["behaviour"], one["file"], one["tests"]) for one in ROW.finditer(part)]
 
 
 def test_promises_are_listed() -> None:
     assert len(rows()) >= 25
 
 
-@pytest.mark.parametrize(("promise", "file", "tests"), rows(), ids=lambda text: text[:40])
-def test_a_promise_names_tests_that_exist(promise: str, file: str, tests: str) -> None:
+@pytest.mark.parametrize(("behaviour", "file", "tests"), rows(), ids=lambda text: text[:40])
+def test_a_promise_names_tests_that_exist(behaviour: str, file: str, tests: str) -> None:
     there = set(re.findall(r"^def (test_\w+)", (ROOT / "tests" / file).read_text(), re.M))
     named = re.findall(r"`(test_\w+)`", tests)
-    assert named, promise
+    assert named, behaviour
     assert set(named) <= there

@@ -29,7 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         others = ("distributed", "unindexed")
         is_of_joins = metafunc.definition.path.stem == "test_joins"
         other = others[0] if is_of_joins else one_by_name(metafunc.definition.nodeid, others)
-        for fixture in ("store", "told"):
+        for fixture in ("store", "reported"):
             run_on(metafunc, fixture, {kind: KINDS[kind] for kind in ("plain", other)})
 
 

@@ -83,7 +83,7 @@ ORDERS: tuple[list[tuple[str, bool]], ...] = (
 
 
 @pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
-def told(
+def reported(
     root_engine: ClickHouseEngine, request: pytest.FixtureRequest
 ) -> Iterator[tuple[ClickHouseEngine, list[Segment]]]:
     """A store whose partial rows are never merged by themselves, and what is in it."""
@@ -124,13 +124,13 @@ def ways(
     with one that finds all places, or too many of them."""
     whole = compiled(text)
     yield whole
-    told: list[Condition | None] = [whole]
+    reported: list[Condition | None] = [whole]
     narrowed = compiled(text, suffix_indexes(engine))
     for places_max in PLACES_MAX:
         patch.setattr("vedette.limits.PREFILTER_PLACES_MAX", places_max)
-        told.append(choose_scan(engine, narrowed, EVERYTHING, EVERYWHERE).condition)
-        if told[-1] not in told[:-1]:
-            yield told[-1]
+        reported.append(choose_scan(engine, narrowed, EVERYTHING, EVERYWHERE).condition)
+        if reported[-1] not in reported[:-1]:
+            yield reported[-1]
 
 
 def compiled(text: str, indexes: SuffixIndexes = NO_SUFFIX_INDEXES) -> Condition:
@@ -138,9 +138,9 @@ def compiled(text: str, indexes: SuffixIndexes = NO_SUFFIX_INDEXES) -> Condition
 
 
 def test_a_comprehensive_search_asks_the_process(
-    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+    reported: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     draw = random.Random(SEED + 1)
     met, count = 0, drawn(engine, QUERIES)
     for text in [*chosen(engine, CHOSEN), *(query(draw) for _ in range(count))]:
@@ -153,21 +153,21 @@ def test_a_comprehensive_search_asks_the_process(
 
 @pytest.mark.parametrize("text", LONG, ids=["or", "not"])
 def test_more_conditions_than_bits_of_a_number(
-    told: tuple[ClickHouseEngine, list[Segment]], text: str
+    reported: tuple[ClickHouseEngine, list[Segment]], text: str
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     expected = comprehensive(check(parse(text), now_us=NOW_US), segments)
     assert found(engine, compiled(text)) == (len(expected), expected)
 
 
 @pytest.mark.parametrize(
-    "told", [KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"], indirect=True
+    "reported", [KINDS["plain"], KINDS["distributed"]], ids=["plain", "distributed"], indirect=True
 )
 @pytest.mark.parametrize(("column", "order"), one_of(2, list(product(COLUMNS, ORDERS))))
 def test_a_group_shows_its_first_segment(
-    told: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
+    reported: tuple[ClickHouseEngine, list[Segment]], column: str, order: list[tuple[str, bool]]
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     matching = comprehensive(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US), segments)
     where = compile_processes(check(parse("filemod:*.exe OR -domain:com"), now_us=NOW_US))
     expected = first_of_groups(
@@ -180,9 +180,9 @@ def test_a_group_shows_its_first_segment(
 
 
 def test_a_page_of_groups_is_the_same_however_few_segments_are_read_ahead(
-    told: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
+    reported: tuple[ClickHouseEngine, list[Segment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, segments = told
+    engine, segments = reported
     where = compile_processes(check(parse(""), now_us=NOW_US))
     expected = first_of_groups(segments, "process_id", [("last_update", True)], ranks(engine))
     monkeypatch.setattr("vedette.store.read.segment_groups.SEGMENT_GROUPS_AHEAD_MIN", 1)

@@ -37,7 +37,7 @@ class Expected:
         default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
     )
     """Events by process and list."""
-    told_twice: Counter[str] = field(default_factory=Counter)
+    reported_twice: Counter[str] = field(default_factory=Counter)
     """Connections that both Sysmon and Security tell; twice in `totals`, once in `lists`."""
     parents: dict[str, dict[Key, Key]] = field(default_factory=dict)
     """The parent of every process whose creation was reported."""
@@ -94,7 +94,7 @@ class _Host:
             self._count(at, record)
         for (key, *_), (ours, theirs) in self.connections.items():
             pairs = _pairs(ours, theirs)
-            self.found.told_twice[self.host] += pairs
+            self.found.reported_twice[self.host] += pairs
             self.found.lists[self.host][key]["netconn"] -= pairs
 
     # --- what is learned before anything is counted ----------------------------------------

@@ -107,7 +107,7 @@ def batched(ids: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 def test_events_by_host_and_list_are_those_of_the_file(imported: Imported) -> None:
-    twice = imported.expected.told_twice
+    twice = imported.expected.reported_twice
     wanted = {
         host: {name: counts[name] - (name == "netconn") * twice[host]
                for name in LISTS if counts[name]}

@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 
 from tests.support.forked import FORKS, run_program
 
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 
 Ended = subprocess.CompletedProcess[str]
 
 
-def vedette(*words: str | Path, given: str = "", timeout_s: float = PATIENCE_S) -> Ended:
+def vedette(*words: str | Path, given: str = "", timeout_s: float = TIMEOUT_S) -> Ended:
     """Runs a command to its end; what it printed and its exit code. `given` is its standard input.
 
     Raises subprocess.TimeoutExpired; the command is killed then.
@@ -36,7 +36,7 @@ def done(*words: str | Path, given: str = "") -> str:
 def program(source: str, *arguments: str | Path) -> str:
     """Standard output of a Python program that succeeds, such as one that opens a store: a process
     can have one open."""
-    ended = _ended(_run_source, [source, *map(str, arguments)], "", PATIENCE_S)
+    ended = _ended(_run_source, [source, *map(str, arguments)], "", TIMEOUT_S)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

@@ -103,11 +103,11 @@ class KnownIds:
             for member, part in value.items():
                 if isinstance(part, str | int) and not isinstance(part, bool):
                     for name in (member, *(names if member in ("id", "unique_id") else ())):
-                        self._remember(name, str(part), dice)
+                        self._record(name, str(part), dice)
                 else:
                     self._learn(names, part, dice, depth + 1)
 
-    def _remember(self, name: str, value: str, dice: random.Random) -> None:
+    def _record(self, name: str, value: str, dice: random.Random) -> None:
         known = self._ids.setdefault(name, [])
         if not value or value in self._never or value in known:
             return

@@ -131,13 +131,13 @@ def launch(data: Path, *flags: str) -> subprocess.Popen[bytes]:
 
 
 def wait_for(
-    ask: Any, wanted: Any, patience_s: float = 20.0, *, pause_max_s: float = ASKED_AGAIN_MAX_S
+    ask: Any, wanted: Any, timeout_s: float = 20.0, *, pause_max_s: float = ASKED_AGAIN_MAX_S
 ) -> Any:
     """Ask until the answer is the wanted one; the last answer at the deadline. The longer it takes,
     the more rarely: what is asked is often a search, and twenty in a second take half a core.
     `pause_max_s` is for answers that soon are others again."""
     began = time.monotonic()
-    while (answer := ask()) != wanted and (waited_s := time.monotonic() - began) < patience_s:
+    while (answer := ask()) != wanted and (waited_s := time.monotonic() - began) < timeout_s:
         time.sleep(min(max(ASKED_AGAIN_S, waited_s / 10), pause_max_s))
     return answer
 

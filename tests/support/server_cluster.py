@@ -71,7 +71,7 @@ class Member:
     def log(self) -> str:
         return (self.data / "server.log").read_text()
 
-    def tell_errors(self) -> None:
+    def report_errors(self) -> None:
         """Prints the bugs that the server met, for whoever reads why a test failed."""
         for line in self.log.splitlines() if (self.data / "server.log").exists() else ():
             if "Traceback" in line:
@@ -147,6 +147,6 @@ def server_cluster(
         state = open_database(postgres.dsn, folder)
         closing.callback(state.close)
         for member in members:
-            closing.callback(member.tell_errors)
+            closing.callback(member.report_errors)
             closing.callback(member.kill)
         yield ServerCluster(postgres, front, members, state)

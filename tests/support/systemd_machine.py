@@ -95,8 +95,8 @@ def unit_started(tree: Path, directory: Path) -> tuple[int, str]:
     out.mkdir()
     work.mkdir()
     (out / "trial.sh").write_text(_TRIAL)
-    told = out / "told"
-    told.touch()
+    reported = out / "told"
+    reported.touch()
     command = ["unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup"]
     ran = subprocess.run(
         [*command, "--fork", "--kill-child", "sh", "-c", _SET_UP],
@@ -112,4 +112,4 @@ def unit_started(tree: Path, directory: Path) -> tuple[int, str]:
             "OUT": str(out),
         },
     )
-    return ran.returncode, told.read_text() + ran.stdout + ran.stderr
+    return ran.returncode, reported.read_text() + ran.stdout + ran.stderr

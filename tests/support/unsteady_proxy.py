@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from tests.support.receivers import tcp_receiver
 
 Mode = Literal["pass", "down", "error", "cut request", "cut answer", "hang", "trickle"]
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 @dataclass
@@ -35,7 +35,7 @@ def unsteady(url: str) -> Iterator[Unsteady]:
     def handle(connection: socket.socket) -> None:
         mode = state.mode
         state.counts[mode] = state.counts.get(mode, 0) + 1
-        connection.settimeout(PATIENCE_S)
+        connection.settimeout(TIMEOUT_S)
         _HANDLERS[mode](connection, place, state)
 
     with tcp_receiver(handle) as port:
@@ -76,7 +76,7 @@ def _received(connection: socket.socket) -> bytes:
 
 def _forwarded(request: bytes, place: tuple[str, int]) -> bytes:
     """The answer of the server behind; it closes after it."""
-    with socket.create_connection(place, PATIENCE_S) as server:
+    with socket.create_connection(place, TIMEOUT_S) as server:
         head, _, body = request.partition(b"\r\n\r\n")
         server.sendall(head + b"\r\nConnection: close\r\n\r\n" + body)
         answer = b""

@@ -29,13 +29,13 @@ class Hook:
     """A hook that keeps what it is given, and fails when it is told to."""
 
     def __init__(self) -> None:
-        self.told: list[WrittenDetection] = []
+        self.reported: list[WrittenDetection] = []
         self.fails = False
 
     def __call__(self, _: Transaction, written: Sequence[WrittenDetection]) -> None:
         if self.fails:
             raise UnavailableError("killed here")
-        self.told.extend(written)
+        self.reported.extend(written)
 
 
 @pytest.fixture
@@ -142,13 +142,13 @@ def test_what_was_interrupted_before_its_transaction_is_told_again(
     hook.fails = True
     with pytest.raises(UnavailableError):
         writer.write([detection()], lambda _: marks.append(1))
-    assert (hook.told, marks) == ([], [])
+    assert (hook.reported, marks) == ([], [])
     hook.fails = False
     writer.write([detection(), detection(seq=15)], lambda _: marks.append(2))
-    assert [one.is_new for one in hook.told] == [True]
+    assert [one.is_new for one in hook.reported] == [True]
     assert marks == [2]
     writer.write([detection(seq=16)])
-    assert [one.is_new for one in hook.told] == [True, False]
+    assert [one.is_new for one in hook.reported] == [True, False]
 
 
 def test_a_caller_that_fails_within_the_transaction_leaves_no_messages(
@@ -190,10 +190,10 @@ def test_hits_of_an_ignored_report_make_no_alert_and_are_counted(
 ) -> None:
     with database.writing() as connection:
         ignored_reports.set_ignored(connection, [(7, "rep")], ignored=True, by=ANNA)
-    heard = feed_hit(2, "other")
-    written = writer.write([feed_hit(1), feed_hit(2), heard])
+    received = feed_hit(2, "other")
+    written = writer.write([feed_hit(1), feed_hit(2), received])
     assert (written.alerts, written.of_ignored_reports) == (1, 2)
-    assert [one.detection.id for one in hook.told] == [heard.id]
+    assert [one.detection.id for one in hook.reported] == [received.id]
     assert hits_of_reports(database) == {(7, "rep"): 2}
     with database.writing() as connection:
         ignored_reports.set_ignored(connection, [(7, "rep")], ignored=False, by=ANNA)
@@ -217,7 +217,7 @@ def test_a_suppression_keeps_matching_alerts_quiet_until_it_expires(
         second = suppressions.add(connection, quiet)
     written = writer.write([detection(1), detection(2), detection(1, sensor_id=2)])
     assert (written.alerts, written.suppressed) == (1, 2)
-    assert [one.detection.sensor_id for one in hook.told] == [2]
+    assert [one.detection.sensor_id for one in hook.reported] == [2]
     with database.reading() as connection:
         assert suppressions.get(connection, first.id).hits == 0  # the user is not known
         assert suppressions.get(connection, second.id).hits == 2
@@ -235,7 +235,7 @@ def test_a_source_without_its_alert_action_makes_no_alert_but_messages(
     writer = DetectionWriter(contract_engine, database, clock, [hook], lambda *_: ())
     written = writer.write([detection()])
     assert written.alerts == 0
-    assert [(one.has_alert, one.alert["hostname"]) for one in hook.told] == [
+    assert [(one.has_alert, one.alert["hostname"]) for one in hook.reported] == [
         (False, "ws-1.corp.test")
     ]
     assert alerts_by_id(contract_engine, [detection().id]) == {}

@@ -87,11 +87,11 @@ def test_the_same_processes_as_at_ingest(engine: ClickHouseEngine, tmp_path: Pat
         hits = hits_after(engine, 0, path.ingest_queue.settled_seq, 1_000_000).hits
     at_ingest = {(one.hit.rule_id, one.hit.process_id) for one in hits}
     past = tried(engine, rules(), now_ms=NOW_US // 1_000)
-    told = {one.id: one.title for one in rules()}
+    reported = {one.id: one.title for one in rules()}
     records = {rule for rule, subject in past.subjects if subject.startswith("record:")}
     found = {pair for pair in past.subjects if pair[0] not in records}
-    exact = told.keys() - past.not_stored.keys() - records
-    assert {(told[a], b) for a, b in at_ingest - found if a in exact} == set()
+    exact = reported.keys() - past.not_stored.keys() - records
+    assert {(reported[a], b) for a, b in at_ingest - found if a in exact} == set()
     # Of a process that ran before, the path may be learned after its first events.
     assert len({process_id for rule, process_id in found - at_ingest if rule in exact}) <= 1
     assert records <= {rule for rule, _ in at_ingest}

@@ -43,8 +43,8 @@ def test_a_store_that_fails_is_unavailable_and_no_secret_is_told(operation: str)
         store = S3Bucket(Bucket("b", endpoint=url, credentials=CREDENTIALS), DEADLINE_S)
         with pytest.raises(UnavailableError, match="500") as caught:
             attempt(store, operation)
-    told = f"{caught.value} {caught.value.__cause__!r} {CREDENTIALS!r} {store!r}"
-    assert SECRET not in told
+    reported = f"{caught.value} {caught.value.__cause__!r} {CREDENTIALS!r} {store!r}"
+    assert SECRET not in reported
     assert "\n" not in caught.value.message
 
 

@@ -350,10 +350,10 @@ def test_more_hits_than_a_page_are_all_told(
                 follower.rounds.run()
         follower.start()
     follower.rounds.run()
-    told = follower.alerts()
-    assert [one[0] for one in told if one[1] == MD5] == [process_id(one) for one in numbers]
-    assert len(told) == 2 * len(numbers)
-    assert {count for _, _, count in told} == {1}
+    reported = follower.alerts()
+    assert [one[0] for one in reported if one[1] == MD5] == [process_id(one) for one in numbers]
+    assert len(reported) == 2 * len(numbers)
+    assert {count for _, _, count in reported} == {1}
     assert follower.rounds.run() == 0
 
 

@@ -39,7 +39,7 @@ from vedette.store.engine.client import Engine
 __all__ = ["clock", "database"]
 
 ORG = "ORG"
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Here:
 
     def run(self, until: Callable[[], bool]) -> None:
         """Rounds until something holds; what failed is tried again without waiting."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         with closing(self.rounds()) as rounds:
             while not until():
                 assert time.monotonic() < deadline, forwarders.streams(self.database)

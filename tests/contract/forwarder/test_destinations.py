@@ -15,7 +15,7 @@ from vedette.errors import BadRequestError
 from vedette.forwarder import directory, kafka_topic
 from vedette.forwarder.configuration import Wanted
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def brokers() -> Iterator[str]:
     holder = library.Producer(
         {"test.mock.num.brokers": 3, "bootstrap.servers": "ignored", "log_level": 0}
     )
-    found = holder.list_topics(timeout=PATIENCE_S).brokers.values()
+    found = holder.list_topics(timeout=TIMEOUT_S).brokers.values()
     yield ",".join(f"{one.host}:{one.port}" for one in found)
     del holder
 
@@ -38,7 +38,7 @@ def messages(brokers: str, count: int) -> list[dict[str, Any]]:
     reader = library.Consumer(settings)
     reader.subscribe(["alerts"])
     try:
-        found = reader.consume(count, PATIENCE_S)
+        found = reader.consume(count, TIMEOUT_S)
         return [orjson.loads(one.value()) for one in found if one.error() is None]
     finally:
         reader.close()
@@ -63,7 +63,7 @@ def test_brokers_that_do_not_answer_are_tried_again(
     ids = here.write(3)
     here.run(lambda: here.stream(one).failures == 1)
     assert "127.0.0.1:1" in here.stream(one).error
-    monkeypatch.setattr(kafka_topic, "FORWARD_SEND_S", PATIENCE_S)
+    monkeypatch.setattr(kafka_topic, "FORWARD_SEND_S", TIMEOUT_S)
     here.parts.change(one.id, Wanted(destination=topic_at(brokers)))
     here.run(lambda: here.stream(one).records == 3)
     assert [record["id"] for record in messages(brokers, 3)] == ids

@@ -22,11 +22,11 @@ from vedette.limits import FORWARD_TRIALS
 from vedette.model.findings.detection import Source
 from vedette.state.jobs import forwarders
 
-PATIENCE_S = 30
+TIMEOUT_S = 30
 
 
 def until(running: ForwarderRounds, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not holds():
         assert time.monotonic() < deadline
         running.dispatch()
@@ -91,7 +91,7 @@ def test_few_tests_of_forwarders_run_at_the_same_time(here: Here, bucket: RealBu
         ]
         for trial in trials:
             trial.start()
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while sum(proxy.counts.values()) < FORWARD_TRIALS and time.monotonic() < deadline:
             time.sleep(0.02)
         with pytest.raises(UnavailableError, match="are being tested"):

@@ -43,7 +43,7 @@ from vedette.state.policy import actions
 from vedette.state.policy.actions import NewAction
 
 NOW_US = 1_700_000_000_000_000
-PATIENCE_S = 15.0
+TIMEOUT_S = 15.0
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ class Loop:
         self.loop = OutboxLoop(database, self.clock, senders, metrics)
 
     def until(self, holds: Callable[[], bool], advance_s: float = 0.0) -> bool:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not holds() and time.monotonic() < deadline:
             self.loop.dispatch()
             time.sleep(0.02)

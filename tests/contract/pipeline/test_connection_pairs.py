@@ -79,14 +79,14 @@ def test_one_connection_of_two_logs_counts_once_and_both_records_are_known(
     path: WritePath, order: tuple[int, ...], is_divided: bool
 ) -> None:
     story = Story("pair.example")
-    told = [story.sysmon(10.2), story.security(10.0)]
+    reported = [story.sysmon(10.2), story.security(10.0)]
     path.post([story.created])
-    ordered = [told[n] for n in order]
+    ordered = [reported[n] for n in order]
     for records in [[one] for one in ordered] if is_divided else [ordered]:
         assert set(path.outcomes(records)) == {Outcome.EVENTS}
     assert len(connections(path)) == 1
     assert counted(path) == 1
-    for record in told:
+    for record in reported:
         assert path.outcomes([record]) == [Outcome.DUPLICATE]
 
 

@@ -139,14 +139,14 @@ def test_a_search_says_how_many_partitions_it_read(contract_engine: ClickHouseEn
     unmount(contract_engine, partition_name(HOUR_MS))
     tree = check(parse("process_name:*", PROCESS), PROCESS, now_us=NOW_US)
 
-    def told(since_ms: int, *, is_answered: bool = True) -> tuple[int, int, int]:
+    def reported(since_ms: int, *, is_answered: bool = True) -> tuple[int, int, int]:
         found = coverage(contract_engine, tree, since_ms, is_answered=is_answered)
         return found.whole, found.of, found.unmounted
 
-    assert told(0) == (3, 4, 1)
-    assert told(HOUR_MS + 2 * 3_600_000) == (2, 4, 1)
-    assert told(HOUR_MS + 2 * 3_600_000 + 300_000) == (1, 4, 1)
-    assert told(0, is_answered=False) == (0, 4, 1)
+    assert reported(0) == (3, 4, 1)
+    assert reported(HOUR_MS + 2 * 3_600_000) == (2, 4, 1)
+    assert reported(HOUR_MS + 2 * 3_600_000 + 300_000) == (1, 4, 1)
+    assert reported(0, is_answered=False) == (0, 4, 1)
     rest = coverage(contract_engine, tree, 0, is_answered=True, before_ms=HOUR_MS + 2 * 3_600_000)
     assert (rest.whole, rest.of, rest.unmounted) == (1, 2, 1)
 

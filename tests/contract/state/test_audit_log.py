@@ -39,8 +39,10 @@ def test_a_change_is_told_with_who_from_where_and_both_values(database: Database
     assert changed.after == {"email": "bob@example.org"}
     assert removed.before["email"] == "bob@example.org"
     assert removed.after is None
-    told = {(one.author_kind, one.author, one.address, one.request_id) for one in (added, changed)}
-    assert told == {("user", "ann", "192.0.2.7", "request-1")}
+    reported = {
+        (one.author_kind, one.author, one.address, one.request_id) for one in (added, changed)
+    }
+    assert reported == {("user", "ann", "192.0.2.7", "request-1")}
 
 
 def test_secrets_are_never_in_it(database: Database) -> None:

@@ -46,8 +46,8 @@ def test_searches_that_are_kept_shared_and_deleted(database: Database) -> None:
         with pytest.raises(NotFoundError):
             remove(database, other_id)
         (removed,) = noted(database, lambda state: remove(state, user_id))
-    told = {"id": ids[0], "user_id": user_id, "name": "odd", "view": "process", "shared": True}
+    reported = {"id": ids[0], "user_id": user_id, "name": "odd", "view": "process", "shared": True}
     assert (kept.action, kept.kind, kept.target) == ("create", "saved search", str(ids[0]))
-    assert (kept.before, kept.after) == (None, told)
-    assert (removed.action, removed.before, removed.after) == ("delete", told, None)
+    assert (kept.before, kept.after) == (None, reported)
+    assert (removed.action, removed.before, removed.after) == ("delete", reported, None)
     assert {(one.author, one.address) for one in (kept, removed)} == {("ann", "192.0.2.7")}

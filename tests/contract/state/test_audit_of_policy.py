@@ -47,7 +47,7 @@ def noted(database: Database, change: Change) -> list[AuditEntry]:
     return [one for one in reversed(found) if one.number > before]
 
 
-def told(database: Database, change: Change) -> tuple[str, str, str]:
+def reported(database: Database, change: Change) -> tuple[str, str, str]:
     (entry,) = noted(database, change)
     return entry.action, entry.kind, entry.target
 
@@ -66,8 +66,8 @@ def test_a_watchlist(database: Database) -> None:
         with state.writing() as connection:
             watchlists.change(connection, watchlists.get(connection, 1), values, NOW_US)
 
-    assert told(database, add) == ("create", "watchlist", "1")
-    assert told(database, lambda state: change(state, enabled=False)) == (
+    assert reported(database, add) == ("create", "watchlist", "1")
+    assert reported(database, lambda state: change(state, enabled=False)) == (
         ("change", "watchlist", "1")
     )
     (entry,) = noted(database, lambda state: change(state, search_query="q=process_name:b.exe"))
@@ -84,7 +84,7 @@ def test_a_watchlist(database: Database) -> None:
             watchlists.remove(connection, watchlists.get(connection, 2))
 
     assert noted(database, execute) == []
-    assert told(database, remove) == ("delete", "watchlist", "2")
+    assert reported(database, remove) == ("delete", "watchlist", "2")
 
 
 def test_a_feed_without_its_secrets(database: Database, tmp_path: Path) -> None:
@@ -109,7 +109,11 @@ def test_a_feed_without_its_secrets(database: Database, tmp_path: Path) -> None:
 
     (asked,) = noted(database, synchronise)
     assert (asked.action, asked.target, asked.after) == ("run", "Intel", {"full_sync": True})
-    assert told(database, lambda state: feeds.remove(state, feed.id)) == ("delete", "feed", "Intel")
+    assert reported(database, lambda state: feeds.remove(state, feed.id)) == (
+        "delete",
+        "feed",
+        "Intel",
+    )
     with database.reading() as connection:
         rows = "\n".join(str(row) for row in connection.execute(select(AUDIT)))
     assert "marked-" not in rows
@@ -130,7 +134,7 @@ def test_a_sigma_rule(database: Database) -> None:
     def remove(state: Database) -> None:
         rules.remove(state, ["r-1"], "ann", NOW_US)
 
-    assert told(database, remove) == ("delete", "sigma rule", "r-1")
+    assert reported(database, remove) == ("delete", "sigma rule", "r-1")
     later_us = NOW_US + 10 * 365 * 86_400_000_000
     assert noted(database, lambda state: rules.put(state, [rule()], "ann", NOW_US))[0].action == (
         "create"
@@ -163,7 +167,7 @@ def test_an_action_without_its_secret(database: Database) -> None:
         with state.writing() as connection:
             actions.remove(connection, stored.id)
 
-    assert told(database, remove) == ("delete", "action", target)
+    assert reported(database, remove) == ("delete", "action", target)
     with database.reading() as connection:
         rows = "\n".join(str(row) for row in connection.execute(select(AUDIT)))
     assert "marked-" not in rows
@@ -188,10 +192,10 @@ def test_a_suppression_and_its_hits(database: Database) -> None:
         with state.writing() as connection:
             suppressions.remove(connection, 1)
 
-    assert told(database, add) == ("create", "suppression", "1/quiet")
+    assert reported(database, add) == ("create", "suppression", "1/quiet")
     assert noted(database, count) == []
-    assert told(database, change) == ("change", "suppression", "1/quiet")
-    assert told(database, remove) == ("delete", "suppression", "1/quiet")
+    assert reported(database, change) == ("change", "suppression", "1/quiet")
+    assert reported(database, remove) == ("delete", "suppression", "1/quiet")
 
 
 def test_a_response_policy(database: Database) -> None:
@@ -209,9 +213,9 @@ def test_a_response_policy(database: Database) -> None:
         with state.writing() as connection:
             response_policies.remove(connection, 1)
 
-    assert told(database, add) == ("create", "response policy", "isolate")
-    assert told(database, change) == ("change", "response policy", "isolate")
-    assert told(database, remove) == ("delete", "response policy", "isolate")
+    assert reported(database, add) == ("create", "response policy", "isolate")
+    assert reported(database, change) == ("change", "response policy", "isolate")
+    assert reported(database, remove) == ("delete", "response policy", "isolate")
 
 
 def test_an_ignored_report_once(database: Database) -> None:
@@ -221,13 +225,13 @@ def test_an_ignored_report_once(database: Database) -> None:
         with state.writing() as connection:
             ignored_reports.set_ignored(connection, reports, ignored=ignored, by=by)
 
-    assert told(database, lambda state: ignore(state, (1, "a"))) == (
+    assert reported(database, lambda state: ignore(state, (1, "a"))) == (
         ("create", "ignored report", "1/a")
     )
-    assert told(database, lambda state: ignore(state, (1, "a"), (1, "b"))) == (
+    assert reported(database, lambda state: ignore(state, (1, "a"), (1, "b"))) == (
         ("create", "ignored report", "1/b")
     )
-    assert told(database, lambda state: ignore(state, (1, "a"), ignored=False)) == (
+    assert reported(database, lambda state: ignore(state, (1, "a"), ignored=False)) == (
         ("delete", "ignored report", "1/a")
     )
 

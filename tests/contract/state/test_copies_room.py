@@ -187,15 +187,15 @@ def test_an_order_without_room_says_so_until_there_is_some(
     binary_orders.place(database, file, [order], "alice", NOW_US, NOW_US + 10**9)
     assert filled.send(filled.sensor, content) is None
 
-    def told() -> tuple[str, str]:
+    def reported() -> tuple[str, str]:
         (one,) = binary_orders.of_file(database, file, EVERYTHING, NOW_US)
         return one.state, one.message
 
-    assert told() == ("waiting", binary_orders.NO_ROOM)
+    assert reported() == ("waiting", binary_orders.NO_ROOM)
     options = {"collect_storefiles": True, "binary_quota_bytes": 0}
     groups.change(database, groups.DEFAULT_GROUP_ID, groups.GroupChanges(options=options))
     assert filled.send(filled.sensor, content)
-    assert told() == ("done", "")
+    assert reported() == ("done", "")
 
 
 def test_a_group_that_is_switched_off_sends_not_even_the_rest_of_a_file(

@@ -53,12 +53,12 @@ def test_a_lock_out_is_one_entry_however_often_it_is_run_into(database: Database
         assert tried(database, "ann", "192.0.2.1") == "unauthorized"
     assert entries(database) == []
     assert {tried(database, "Ann", "192.0.2.1") for _ in range(20)} == {"locked_out"}
-    told = {"of": "user from an address", "address": "192.0.2.1", "attempts": 8, "minutes": 15}
-    assert entries(database) == [("ann", told)]
+    reported = {"of": "user from an address", "address": "192.0.2.1", "attempts": 8, "minutes": 15}
+    assert entries(database) == [("ann", reported)]
     later = NOW_US + WINDOW_US
     for _ in range(limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX + 2):
         tried(database, "ann", "192.0.2.1", later)
-    assert entries(database) == [("ann", told)] * 2
+    assert entries(database) == [("ann", reported)] * 2
     assert audit_trail.verify(database).fault == ""
 
 
@@ -67,8 +67,8 @@ def test_a_name_that_is_no_users_is_not_written(database: Database, name: str) -
     """People type passwords where names belong. The answers are those for a user."""
     answers = [tried(database, name, "2001:db8::7") for _ in range(10)]
     assert answers == ["unauthorized"] * 8 + ["locked_out"] * 2
-    ((target, told),) = entries(database)
-    assert (target, told["address"]) == ("(no such name)", "2001:db8::/64")
+    ((target, reported),) = entries(database)
+    assert (target, reported["address"]) == ("(no such name)", "2001:db8::/64")
     found = audit_trail.search(database, Search(rows=1_000))[1]
     assert not any(name in str(one) for one in found)
 
@@ -77,13 +77,13 @@ def test_an_address_and_a_user_from_everywhere_are_locked_out(database: Database
     users.add(database, users.NewUser("ann"), NOW_US)
     for number in range(limits.SIGN_INS_OF_ADDRESS_MAX + 1):
         tried(database, f"user-{number}", "192.0.2.2")
-    assert [(target, told["of"]) for target, told in entries(database)] == [
+    assert [(target, reported["of"]) for target, reported in entries(database)] == [
         ("192.0.2.2", "address")
     ]
     for number in range(limits.SIGN_INS_OF_USER_MAX + 1):
         tried(database, "ann", f"198.51.100.{number}")
-    target, told = entries(database)[-1]
-    assert (target, told["of"], told["address"]) == ("ann", "user", "198.51.100.60")
+    target, reported = entries(database)[-1]
+    assert (target, reported["of"], reported["address"]) == ("ann", "user", "198.51.100.60")
 
 
 def test_nobody_fills_the_log_by_guessing(database: Database) -> None:
@@ -93,7 +93,7 @@ def test_nobody_fills_the_log_by_guessing(database: Database) -> None:
             tried(database, f"user-{number}", f"10.0.0.{number}")
     found = entries(database)
     assert len(found) == most
-    assert ["further" in told for _, told in found] == [False] * (most - 1) + [True]
+    assert ["further" in reported for _, reported in found] == [False] * (most - 1) + [True]
     for _ in range(limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX + 1):
         tried(database, "later", "10.0.1.1", NOW_US + WINDOW_US)
     assert len(entries(database)) == most + 1
@@ -114,8 +114,8 @@ def test_a_link_that_is_guessed_at_is_locked(database: Database) -> None:
         patched.setattr(sign_in, "check_code", refused)
         for number in range(limits.SIGN_INS_OF_LINK_MAX + 3):
             use(f"192.0.2.{number}")
-    ((target, told),) = entries(database)
-    assert (target, told["of"]) == ("ann", "link")
+    ((target, reported),) = entries(database)
+    assert (target, reported["of"]) == ("ann", "link")
 
 
 def _refuse(*_: object) -> None:
@@ -127,5 +127,5 @@ def test_an_app_whose_secret_is_guessed_is_locked(database: Database) -> None:
     for _ in range(limits.APP_GUESSES_OF_ADDRESS_MAX + 5):
         with suppress(UnauthorizedError, BusyError):
             guesses.check("no-app", "192.0.2.3", NOW_US, lambda _: None)
-    ((target, told),) = entries(database)
-    assert (target, told["of"], told["address"]) == ("(no such name)", "app", "192.0.2.3")
+    ((target, reported),) = entries(database)
+    assert (target, reported["of"], reported["address"]) == ("(no such name)", "app", "192.0.2.3")

@@ -67,12 +67,12 @@ def test_a_sensor_counts_where_it_was_there_yesterday(
     database: Database,
     sensors: Sensors,
     contact: Contact,
-    heard_h: tuple[int, ...],
+    received_h: tuple[int, ...],
     is_counted: bool,
 ) -> None:
     made_us = MIDNIGHT_US - 9 * DAY_US
     sensor = sensors.resolve({"pc": Sighting()}, DEFAULT_GROUP_ID, made_us)["pc"]
-    for hour in heard_h:
+    for hour in received_h:
         contact(database, sensors, sensor.id, MIDNIGHT_US + hour * HOUR_US)
     now_us = MIDNIGHT_US + 23 * HOUR_US
     sensors.flush(now_us)

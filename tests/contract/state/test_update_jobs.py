@@ -69,14 +69,14 @@ def test_a_job_of_ten_thousand_devices_ends_with_each_in_its_state(database: Dat
     # Each check-in is some questions, and PostgreSQL's go over a connection: a tenth there.
     many = DEVICE_ROWS_MAX if database.engine.dialect.name == "sqlite" else DEVICE_ROWS_MAX // 10
     # In the short form most devices of the job are silent, so that a tenth of them check in.
-    heard = in_form(many // 10, many)
+    received = in_form(many // 10, many)
     ids = fleet(database, many - 3)
     job_id = job_for(database, ids, missing=(999_001, 999_002, 999_003))
     targets = UpdateTargets(database)
     targets.refresh()
     assert all(targets.waits(one) for one in ids)
     random.Random(3).shuffle(ids)
-    cuts = (0, 8 * heard // 10, 9 * heard // 10, 95 * heard // 100, many)
+    cuts = (0, 8 * received // 10, 9 * received // 10, 95 * received // 100, many)
     updated, refused, fetching, silent = (ids[a:b] for a, b in pairwise(cuts))
     checks_in(database, [*updated, *refused, *fetching], OLD)
     with database.writing() as connection:

@@ -323,7 +323,7 @@ def test_the_usage_of_a_file_is_counted_by_what_differs(contract_engine: ClickHo
     assert (mine.host_count, mine.run_count, list(mine.command_lines)) == (1, 1, [])
 
 
-RARE_BESIDE = [
+RARE_ALONGSIDE = [
     ("process_name:ps.exe prevalence_cmdline:1", [2]),
     ("process_name:ps.exe prevalence_cmdline:1 -prevalence_pair:1", []),
     ("prevalence_pair:1 OR process_name:nobody.exe", [2]),
@@ -341,7 +341,7 @@ def test_rarity_beside_other_words_is_answered_by_every_plan(
         store(contract_engine, partial(number, sensor_id=1 + number, **columns))
         store(contract_engine, partial(number, sensor_id=1 + number, last_update=NOW_US))
     newest = (Sort("last_update", is_descending=True),)
-    for query, expected in RARE_BESIDE:
+    for query, expected in RARE_ALONGSIDE:
         for group, is_whole in (("", False), ("", True), ("id", False)):
             request = SearchRequest((("q", query),), 10, 0, newest, group, is_whole)
             answer = search_processes(contract_engine, EVERYTHING, request, Settings(), NOW_US)

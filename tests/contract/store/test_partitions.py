@@ -191,21 +191,21 @@ def test_a_deletion_takes_away_what_its_content_says(contract_engine: ClickHouse
             for number, process in enumerate(processes)
         ],
     )
-    told = content(contract_engine, OLD_NAME)
-    assert (told.segments, told.events, told.processes, told.hosts) == (3, 3, 3, 2)
-    assert [(one.day, one.segments, one.events) for one in told.days] == [("2023-11-14", 3, 3)]
-    assert (told.alerts, told.open_alerts) == (2, 1)  # not the second: its process goes on
+    reported = content(contract_engine, OLD_NAME)
+    assert (reported.segments, reported.events, reported.processes, reported.hosts) == (3, 3, 3, 2)
+    assert [(one.day, one.segments, one.events) for one in reported.days] == [("2023-11-14", 3, 3)]
+    assert (reported.alerts, reported.open_alerts) == (2, 1)  # not the second: its process goes on
     before = seen(contract_engine)
     delete(contract_engine, OLD_NAME)
-    assert before - seen(contract_engine) == told.segments
+    assert before - seen(contract_engine) == reported.segments
 
 
 def test_of_an_unmounted_partition_nothing_is_told_but_its_size(engine: ClickHouseEngine) -> None:
     two_partitions(engine)
     unmount(engine, OLD_NAME)
-    told = content(engine, OLD_NAME)
-    assert (told.segments, told.alerts, told.days) == (None, None, ())
-    assert told.partition.byte_count > 0
+    reported = content(engine, OLD_NAME)
+    assert (reported.segments, reported.alerts, reported.days) == (None, None, ())
+    assert reported.partition.byte_count > 0
 
 
 def test_the_hot_partition_has_no_deletion_to_tell_of(engine: ClickHouseEngine) -> None:

@@ -38,7 +38,7 @@ class Bench:
         self.database = database
         self.clock = DrivenClock(NOW_US)
         self.seq = 0
-        self.told: list[WrittenDetection] = []
+        self.alerted: list[WrittenDetection] = []
         self.rounds = self.restarted()
 
     def restarted(self, engine: Engine | None = None) -> WatchlistRounds:
@@ -48,7 +48,7 @@ class Bench:
         return WatchlistRounds(engine, self.database, self.clock, writer, lambda: self.seq)
 
     def _hear(self, _: Transaction, written: Sequence[WrittenDetection]) -> None:
-        self.told.extend(written)
+        self.alerted.extend(written)
 
     def commit(self, number: int, *events: ProcessEvent, **values: Any) -> None:
         """One commit with a partial row of a process."""

@@ -33,10 +33,10 @@ def test_new_telemetry_is_judged_once(bench: Bench) -> None:
     assert record.last_hit_us > NOW_US
     assert record.last_result == 0
     assert record.last_us > 0
-    (told,) = bench.told
-    assert told.detection.alert_type == "watchlist.hit.query.process"
-    assert told.detection.process_id == process_id(1)
-    assert told.detection.matched == {"filemod_path": r"c:\temp\evil.exe"}
+    (alerted,) = bench.alerted
+    assert alerted.detection.alert_type == "watchlist.hit.query.process"
+    assert alerted.detection.process_id == process_id(1)
+    assert alerted.detection.matched == {"filemod_path": r"c:\temp\evil.exe"}
 
 
 def test_what_came_before_the_first_round_of_a_new_server_is_judged(bench: Bench) -> None:
@@ -47,7 +47,7 @@ def test_what_came_before_the_first_round_of_a_new_server_is_judged(bench: Bench
     bench.rounds.begin()
     assert bench.run() == 1
     assert bench.tagged(watched) == [ONE]
-    assert len(bench.told) == 1
+    assert len(bench.alerted) == 1
 
 
 def test_parts_of_a_segment_that_come_in_several_commits_are_judged_together(bench: Bench) -> None:
@@ -66,7 +66,7 @@ def test_a_segment_that_goes_on_is_told_of_once(bench: Bench) -> None:
         assert bench.run() == (count == 0)
     record = bench.record(watched)
     assert (record.total_hits, record.total_tags) == (3, 1)
-    assert len(bench.told) == 1
+    assert len(bench.alerted) == 1
 
 
 def test_the_stored_past_is_judged_too(bench: Bench) -> None:
@@ -82,7 +82,7 @@ def test_the_stored_past_is_judged_too(bench: Bench) -> None:
         bench.run()
     assert bench.tagged(watched) == [ONE, (process_id(2), NEXT_MS)]
     assert bench.record(watched).total_tags == 2
-    assert len(bench.told) == 2
+    assert len(bench.alerted) == 2
 
 
 def test_nothing_is_missed_between_saving_and_following(bench: Bench) -> None:
@@ -94,7 +94,7 @@ def test_nothing_is_missed_between_saving_and_following(bench: Bench) -> None:
     bench.commit(3, EVIL)
     while bench.record(watched).has_past or bench.run():
         bench.run()
-    assert len(bench.tagged(watched)) == len(bench.told) == 3
+    assert len(bench.tagged(watched)) == len(bench.alerted) == 3
 
 
 @on_plain_tables
@@ -134,9 +134,9 @@ def test_binaries_are_told_of_for_each_host(bench: Bench) -> None:
     bench.sight("a" * 32, 2, digsig_result="Unsigned")
     assert bench.run() == 0
     assert bench.tagged(watched) == [("a" * 32, 0)]
-    hosts = [one.detection.sensor_id for one in bench.told]
+    hosts = [one.detection.sensor_id for one in bench.alerted]
     assert hosts == [1, 2]
-    assert {one.detection.alert_type for one in bench.told} == {"watchlist.hit.query.binary"}
+    assert {one.detection.alert_type for one in bench.alerted} == {"watchlist.hit.query.binary"}
 
 
 def test_stored_binaries_are_the_past_of_their_watchlists(bench: Bench) -> None:
@@ -222,7 +222,7 @@ def test_one_that_costs_too_much_is_stopped_and_says_so(
     record = bench.record(watched)
     assert "in an hour" in record.stopped
     assert record.last_result == 2
-    stopped = [one.detection for one in bench.told if one.detection.source.kind == "server"]
+    stopped = [one.detection for one in bench.alerted if one.detection.source.kind == "server"]
     assert [one.description for one in stopped] == [record.stopped]
     bench.commit(2, EVIL)
     bench.run()
@@ -245,9 +245,9 @@ def test_more_hits_than_can_be_told_are_counted(
         bench.commit(number, EVIL)
     assert bench.run() == 5
     assert len(bench.tagged(watched)) == 5
-    kinds = [one.detection.source.kind for one in bench.told]
+    kinds = [one.detection.source.kind for one in bench.alerted]
     assert kinds.count("watchlist") == 2
-    (server,) = [one.detection for one in bench.told if one.detection.source.kind == "server"]
+    (server,) = [one.detection for one in bench.alerted if one.detection.source.kind == "server"]
     assert server.description.startswith("3 more")
 
 
@@ -332,7 +332,7 @@ def test_killed_between_any_two_steps_each_hit_is_told_once(bench: Bench) -> Non
     assert survived > 2
     alerts = bench.alerts()
     assert len(alerts) == len(set(alerts)) == 2 * number
-    assert {one.detection.id for one in bench.told} == {one[1] for one in alerts}
+    assert {one.detection.id for one in bench.alerted} == {one[1] for one in alerts}
 
 
 @on_plain_tables
@@ -341,12 +341,12 @@ def test_killed_in_the_transaction_nothing_counts_twice(bench: Bench) -> None:
     bench.run()
     bench.commit(1, EVIL)
     fails = [True]
-    heard = bench.told.extend
+    received = bench.alerted.extend
 
     def hook(_: Any, written: Any) -> None:
         if fails.pop():
             raise _KilledError("killed")
-        heard(written)
+        received(written)
 
     bench._hear = hook  # type: ignore[method-assign]
     bench.rounds = bench.restarted()

@@ -60,17 +60,17 @@ def probing(url: str, certificate: Path, pid: int) -> Iterator[Probes]:
     command = [sys.executable, "-m", "tests.fault.hostile.prober", url, str(certificate), str(pid)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield found
-        told = json.loads(process.communicate(timeout=2 * _TIMEOUT_S)[0])
-    found.times_ms = sorted(told["times_ms"])
-    found.failures, found.memory_mb = told["failures"], told["memory_mb"]
-    found.slowest = told["slowest"]
+        reported = json.loads(process.communicate(timeout=2 * _TIMEOUT_S)[0])
+    found.times_ms = sorted(reported["times_ms"])
+    found.failures, found.memory_mb = reported["failures"], reported["memory_mb"]
+    found.slowest = reported["slowest"]
 
 
 def _spent(pid: int) -> tuple[float, ...]:
     return (*turns_ms(pid), *turns_ms(os.getpid()), stolen_ms())
 
 
-def _told(time_ms: float, before: tuple[float, ...], after: tuple[float, ...]) -> str:
+def _reported(time_ms: float, before: tuple[float, ...], after: tuple[float, ...]) -> str:
     """The rest of a probe the loop waited for the interpreter lock, or had nothing to do."""
     spent = [end - begin for begin, end in zip(before, after, strict=True)]
     return (
@@ -109,13 +109,13 @@ def main(url: str, certificate: str, pid: int) -> None:
                 failures.append(repr(error))
                 continue
             times_ms.append(1_000 * (time.perf_counter() - began))
-            told = _told(times_ms[-1], before, _spent(pid))
-            slowest = sorted([*slowest, (times_ms[-1], told)], reverse=True)[:_SLOWEST]
+            reported = _reported(times_ms[-1], before, _spent(pid))
+            slowest = sorted([*slowest, (times_ms[-1], reported)], reverse=True)[:_SLOWEST]
             if status != 200:
                 failures.append(str(status))
-    told_slowest = [told for _, told in slowest]
+    reported_slowest = [reported for _, reported in slowest]
     if not is_first:
-        told_slowest.append("the prober waited for its turn at the cores (no CAP_SYS_NICE)")
+        reported_slowest.append("the prober waited for its turn at the cores (no CAP_SYS_NICE)")
     memory_mb = watch.memory_mb
     print(
         json.dumps(
@@ -123,7 +123,7 @@ def main(url: str, certificate: str, pid: int) -> None:
                 "times_ms": times_ms,
                 "failures": failures,
                 "memory_mb": memory_mb,
-                "slowest": told_slowest,
+                "slowest": reported_slowest,
             }
         )
     )

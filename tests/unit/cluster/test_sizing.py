@@ -36,14 +36,14 @@ def test_the_table_of_the_document_is_what_the_command_prints() -> None:
     assert len(rows) == 4
     for endpoints, mean, peak, size, one_machine, servers, shards in rows:
         words = ["cluster", "plan", "--endpoints", endpoints.replace(",", ""), "--days", "30"]
-        told = " ".join(CliRunner().invoke(app, words).stdout.split())
+        reported = " ".join(CliRunner().invoke(app, words).stdout.split())
         found = plan(Fleet(int(words[3]), days=30))
         for number, shown in (found.events_s, mean), (found.peak_events_s, peak):
             assert abs(number / int(shown.replace(",", "")) - 1) < 0.02
-        assert f"30 days: {size} a copy" in told
-        assert f"one machine {one_machine or 'not enough'}: " in told
-        assert f"servers {servers} with" in told
-        assert f"shards {shards} of" in told
+        assert f"30 days: {size} a copy" in reported
+        assert f"one machine {one_machine or 'not enough'}: " in reported
+        assert f"servers {servers} with" in reported
+        assert f"shards {shards} of" in reported
 
 
 @pytest.mark.parametrize(

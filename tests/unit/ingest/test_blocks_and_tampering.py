@@ -31,7 +31,7 @@ def of_sensor(kind: str, **members: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("told", "result"),
+    ("reported", "result"),
     [
         ({}, 0),
         ({"result": 6}, 6),
@@ -45,14 +45,16 @@ def of_sensor(kind: str, **members: Any) -> list[Any]:
         ({"result": True}, BLOCK_RESULT_UNKNOWN),
     ],
 )
-def test_a_sensor_says_what_became_of_a_banned_program(told: dict[str, Any], result: int) -> None:
-    (block,) = only(Processblock, of_sensor("block", path="/bad", md5="ab" * 16, **told))
+def test_a_sensor_says_what_became_of_a_banned_program(
+    reported: dict[str, Any], result: int
+) -> None:
+    (block,) = only(Processblock, of_sensor("block", path="/bad", md5="ab" * 16, **reported))
     assert (block.block_type, block.block_result) == (2, result)
 
 
 def test_the_error_of_a_failed_termination_is_kept() -> None:
-    told = {"result": "g-NotTerminatedTerminateError", "error": 13}
-    (block,) = only(Processblock, of_sensor("block", path="/bad", md5="ab" * 16, **told))
+    reported = {"result": "g-NotTerminatedTerminateError", "error": 13}
+    (block,) = only(Processblock, of_sensor("block", path="/bad", md5="ab" * 16, **reported))
     assert (block.block_result, block.block_error) == (6, 13)
 
 
@@ -104,16 +106,16 @@ def test_a_suppressed_start_without_a_parent_is_a_process() -> None:
     assert [one for one in out if type(one) is Facts]
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_a_sensor_says_that_somebody_tampers_with_it(told: bool) -> None:
+@pytest.mark.parametrize("reported", [True, False])
+def test_a_sensor_says_that_somebody_tampers_with_it(reported: bool) -> None:
     there = {"pid": 9, "start_us": AT_US - 5, "path": "/usr/bin/vedette-sensor"}
     for kind, of, members in (
         ("file", Filemod, {"action": "delete", "path": "/var/lib/vedette-sensor/bans.json"}),
         ("proc", Crossproc, {"action": "kill", "target": there}),
     ):
-        events = only(of, of_sensor(kind, **members, tamper=told))
+        events = only(of, of_sensor(kind, **members, tamper=reported))
         assert events
-        assert {asdict(one)["tamper"] for one in events} == {int(told)}
+        assert {asdict(one)["tamper"] for one in events} == {int(reported)}
 
 
 @pytest.mark.parametrize(

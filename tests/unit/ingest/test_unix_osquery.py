@@ -91,7 +91,7 @@ def executed(**more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("told", "known"),
+    ("reported", "known"),
     [
         ({"team_id": "EQHXZ8M8AV"}, ("Signed", "EQHXZ8M8AV")),
         ({"team_id": "", "platform_binary": 1}, ("Signed", "Apple Inc.")),
@@ -106,9 +106,9 @@ def executed(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_endpoint_security_rows_tell_of_the_signature_where_hashes_are_joined(
-    told: dict[str, Any], known: tuple[str, str]
+    reported: dict[str, Any], known: tuple[str, str]
 ) -> None:
-    out = normalised(executed(sha256="ab" * 32, **told))
+    out = normalised(executed(sha256="ab" * 32, **reported))
     (seen,) = only(BinarySeen, out)
     assert (seen.sha256, seen.path) == ("ab" * 32, "/opt/curl")
     worth, publisher = known

@@ -29,9 +29,9 @@ async def messages_of(size: int) -> tuple[list[Message], list[int]]:
             await asyncio.sleep(0)
 
     scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
-    beside = asyncio.create_task(other())
+    alongside = asyncio.create_task(other())
     await app(scope, receive, send)
-    beside.cancel()
+    alongside.cancel()
     return sent, turns
 
 

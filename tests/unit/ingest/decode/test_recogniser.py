@@ -126,7 +126,15 @@ def test_carried_text_is_not_nested_without_end() -> None:
     assert refused.value.reason == "unknown_format"
 
 
-_BESIDE = {"Channel", "Computer", "EventReceivedTime", "event_id", "columns", "data", "execution"}
+_ALONGSIDE = {
+    "Channel",
+    "Computer",
+    "EventReceivedTime",
+    "event_id",
+    "columns",
+    "data",
+    "execution",
+}
 """What formats also ask for, besides one of their members."""
 
 _MARKED = "type=AUOMS_EVENT msg=audit(1.2:3): santad: action= <Event><System>"
@@ -145,7 +153,7 @@ _MARKED = "type=AUOMS_EVENT msg=audit(1.2:3): santad: action= <Event><System>"
 )
 def test_a_format_recognises_nothing_without_its_members(one: Format, value: object) -> None:
     """So it need not be asked about an object that has none of them."""
-    names = {name for some in FORMATS for name in some.members} | _BESIDE
+    names = {name for some in FORMATS for name in some.members} | _ALONGSIDE
     record = dict.fromkeys(names - one.members, value)
     assert not one.recognises(record)
     assert one not in possible_formats(record)

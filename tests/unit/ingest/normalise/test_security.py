@@ -371,8 +371,10 @@ def test_a_connection_that_winlogbeat_tells_in_its_message_alone_is_whole(
     assert (event.outbound, event.protocol, event.remote_port) == (1, 6, 443)
     assert event.local_ip == pack_address("2001:db8::5")
     assert event.remote_ip == pack_address("2001:db8::106")
-    told = [one.values for one in made if isinstance(one, Facts)]
-    assert ("tool.exe", 3428) in [(one.get("process_name"), one.get("process_pid")) for one in told]
+    values = [one.values for one in made if isinstance(one, Facts)]
+    assert ("tool.exe", 3428) in [
+        (one.get("process_name"), one.get("process_pid")) for one in values
+    ]
 
 
 @pytest.mark.parametrize("cut", range(0, len(_WHOLE_MESSAGE), 37))

@@ -61,12 +61,14 @@ def test_a_record_that_names_another_image_is_not_of_the_process_that_had_the_pi
     made = outcomes(_later(record), ctx=ctx)
     (event,) = [one for one in made if type(one) is kind]
     assert event.process_id != STARTED_ID
-    told = [
+    reported = [
         one.values
         for one in made
         if getattr(one, "process_id", "") == event.process_id and isinstance(one, Facts)
     ]
-    assert ("tool.exe", 40) in [(one.get("process_name"), one.get("process_pid")) for one in told]
+    assert ("tool.exe", 40) in [
+        (one.get("process_name"), one.get("process_pid")) for one in reported
+    ]
 
 
 @pytest.mark.parametrize("path", [_CMD, IMAGE, IMAGE.upper(), "", "-", "C:\\WINDOW~1\\cmd.exe"])

@@ -17,10 +17,10 @@ from vedette.pipeline.submission import Submission
 NOON_US = 1_700_049_600_000_000
 SECOND_US = 1_000_000
 
-Told = tuple[int, bool]
+Reported = tuple[int, bool]
 """Time, and whether it is Security's record."""
 
-told_lists = st.lists(
+reported_lists = st.lists(
     st.tuples(
         st.integers(0, 12).map(lambda half_seconds: NOON_US + half_seconds * 2_500_000),
         st.booleans(),
@@ -29,14 +29,14 @@ told_lists = st.lists(
 )
 
 
-def connection(told: Told, port: int = 443, domain: str = "", outbound: int = 1) -> Netconn:
+def connection(reported: Reported, port: int = 443, domain: str = "", outbound: int = 1) -> Netconn:
     ours, theirs = b"\0" * 15 + b"\1", b"\0" * 15 + b"\2"
-    return Netconn("1-p", told[0], outbound, 6, ours, 50_000, theirs, port, domain)
+    return Netconn("1-p", reported[0], outbound, 6, ours, 50_000, theirs, port, domain)
 
 
-def commit(told: Iterable[tuple[Told, Netconn]]) -> DecodedBatch:
+def commit(reported: Iterable[tuple[Reported, Netconn]]) -> DecodedBatch:
     batch = DecodedBatch(Submission([], 1, 0, 0))
-    for (time_us, is_security), event in told:
+    for (time_us, is_security), event in reported:
         event_id = 5156 if is_security else 3
         batch.records.append(Record("windows", "h", time_us, "c", event_id))
         batch.results.append([event])
@@ -54,11 +54,11 @@ def kept(batch: DecodedBatch) -> list[Netconn]:
     return [one for one in outcomes if isinstance(one, Netconn)]
 
 
-def counted(*commits: Sequence[Told]) -> int:
+def counted(*commits: Sequence[Reported]) -> int:
     pairs = ConnectionPairs()
     total = 0
-    for told in commits:
-        batch = commit((one, connection(one)) for one in told)
+    for reported in commits:
+        batch = commit((one, connection(one)) for one in reported)
         pairs.merge([batch])
         total += len(kept(batch))
     return total
@@ -80,31 +80,33 @@ def most_pairs(sysmon: Sequence[int], security: Sequence[int]) -> int:
     )
 
 
-@given(told_lists)
-def test_connections_are_those_told_without_as_many_pairs_as_there_can_be(told: list[Told]) -> None:
-    sysmon = [time_us for time_us, is_security in told if not is_security]
-    security = [time_us for time_us, is_security in told if is_security]
-    named = [(*one, "") for one in told]
-    assert connections(named) == len(told) - most_pairs(sysmon, security)
-
-
-@given(told_lists, st.lists(st.integers(0, 7), max_size=3), st.integers(0, 2**31))
-def test_neither_order_nor_division_into_commits_changes_the_count(
-    told: list[Told], cuts: list[int], seed: int
+@given(reported_lists)
+def test_connections_are_those_told_without_as_many_pairs_as_there_can_be(
+    reported: list[Reported],
 ) -> None:
-    random.Random(seed).shuffle(told)
-    places = [0, *sorted(cuts), len(told)]
-    divided = [told[begin:end] for begin, end in itertools.pairwise(places)]
-    assert counted(*divided) == connections((*one, "") for one in told) == counted(told)
+    sysmon = [time_us for time_us, is_security in reported if not is_security]
+    security = [time_us for time_us, is_security in reported if is_security]
+    named = [(*one, "") for one in reported]
+    assert connections(named) == len(reported) - most_pairs(sysmon, security)
+
+
+@given(reported_lists, st.lists(st.integers(0, 7), max_size=3), st.integers(0, 2**31))
+def test_neither_order_nor_division_into_commits_changes_the_count(
+    reported: list[Reported], cuts: list[int], seed: int
+) -> None:
+    random.Random(seed).shuffle(reported)
+    places = [0, *sorted(cuts), len(reported)]
+    divided = [reported[begin:end] for begin, end in itertools.pairwise(places)]
+    assert counted(*divided) == connections((*one, "") for one in reported) == counted(reported)
 
 
 def test_of_a_pair_in_one_commit_the_record_of_sysmon_counts_with_the_name_that_either_has() -> (
     None
 ):
-    told = [(NOON_US + SECOND_US, True), (NOON_US, False)]
+    reported = [(NOON_US + SECOND_US, True), (NOON_US, False)]
     for names in (("", "a.example"), ("a.example", "")):
-        events = [connection(one, domain=name) for one, name in zip(told, names, strict=True)]
-        batch = commit(zip(told, events, strict=True))
+        events = [connection(one, domain=name) for one, name in zip(reported, names, strict=True)]
+        batch = commit(zip(reported, events, strict=True))
         ConnectionPairs().merge([batch])
         assert kept(batch) == [connection((NOON_US, False), domain="a.example")]
 

@@ -13,7 +13,7 @@ from vedette.pipeline.workers.socket_channel import SocketChannel
 from vedette.pipeline.workers.supervisor import WorkerSupervisor
 from vedette.pipeline.workers.worker_handle import WorkerHandle
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def test_it_ends_while_it_waits_for_workers(
 
     watch = WorkerSupervisor(current, ignored)
     watch.start()
-    assert watching.wait(PATIENCE_S)
+    assert watching.wait(TIMEOUT_S)
     closing = threading.Thread(target=watch.close, daemon=True)
     closing.start()
-    closing.join(PATIENCE_S)
+    closing.join(TIMEOUT_S)
     assert not closing.is_alive()
 
 
@@ -55,12 +55,12 @@ def test_a_worker_that_ends_is_told_of_at_once(
     worker: tuple[WorkerHandle, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "WORKER_CHECK_S", 24 * 3600.0)
-    (handle, its), told = worker, threading.Event()
+    (handle, its), reported = worker, threading.Event()
     workers = [handle]
-    watch = WorkerSupervisor(lambda: workers, lambda _workers, _stalled: told.set())
+    watch = WorkerSupervisor(lambda: workers, lambda _workers, _stalled: reported.set())
     watch.start()
     its.shutdown(socket.SHUT_RDWR)
-    assert told.wait(PATIENCE_S)
+    assert reported.wait(TIMEOUT_S)
     watch.close()
 
 

@@ -239,7 +239,7 @@ def test_what_is_not_collected_is_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pid", "path", "told"),
+    ("pid", "path", "reported"),
     [
         (7, "/var/lib/own/bans.json", True),
         (7, "/var/lib/own", True),
@@ -248,11 +248,11 @@ def test_what_is_not_collected_is_saved(tmp_path: Path) -> None:
     ],
 )
 def test_who_changes_files_of_the_sensor_tampers(
-    bench: Bench, pid: int, path: str, told: bool
+    bench: Bench, pid: int, path: str, reported: bool
 ) -> None:
     changed = FileChanged(T, NOBODY + pid, "delete", path)
     (file,) = (one for one in bench.emit(changed) if one["type"] == "file")
-    assert file.get("tamper", False) is told
+    assert file.get("tamper", False) is reported
 
 
 def test_who_kills_the_sensor_or_its_guard_tampers(bench: Bench) -> None:

@@ -46,7 +46,7 @@ class Shell:
         parent = {"ppid": PID, "parent_start_us": self.base_us, "parent_path": "/bin/bash"}
         return event(kind, child_us + after_us, PID + 1, child_us, **parent, **members)
 
-    def tell(self, *events: Event) -> None:
+    def report(self, *events: Event) -> None:
         answer = self.sensor.send([self.begun, *events])
         assert (answer.status_code, answer.json()["rejected"]) == (200, []), answer.text
 
@@ -75,8 +75,8 @@ def test_each_outcome_of_a_block_is_shown_and_searched_for(
 ) -> None:  # fmt: skip
     name = f"outcome-{number}.example"
     shell = Shell(plain, server, name, base_us)
-    told = {"path": "/opt/evil", "md5": "9b" * 16, "result": status, "error": number}
-    shell.tell(shell.of("block", 5_000_000, **told))
+    reported = {"path": "/opt/evil", "md5": "9b" * 16, "result": status, "error": number}
+    shell.report(shell.of("block", 5_000_000, **reported))
     found = one(analyst, f"hostname:{name} blocked_status:{status}")
     (text,) = events_of(analyst, found)["processblock_complete"]
     block = json.loads(text)
@@ -93,7 +93,7 @@ def test_where_nobody_tells_what_became_of_a_block_there_is_no_outcome(
 ) -> None:
     shell = Shell(plain, server, "no-outcome.example", base_us)
     ends = {"local_ip": "10.0.0.5", "local_port": 4, "remote_ip": "203.0.113.7", "remote_port": 80}
-    shell.tell(shell.of("net", 9, direction="out", proto=6, blocked=True, **ends))
+    shell.report(shell.of("net", 9, direction="out", proto=6, blocked=True, **ends))
     (text,) = events_of(analyst, one(analyst, "hostname:no-outcome.example processblock_count:1"))[
         "processblock_complete"
     ]
@@ -105,7 +105,7 @@ def test_a_child_that_its_sensor_suppressed_is_shown_with_its_parent_alone(
     analyst: httpx.Client, plain: httpx.Client, server: Server, base_us: int
 ) -> None:
     shell = Shell(plain, server, "suppressing.example", base_us)
-    shell.tell(
+    shell.report(
         shell.child(
             "start", 0, path="/bin/true", cmdline="true --quiet", user="ann", md5="ab" * 16,
             suppressed=True,
@@ -131,7 +131,7 @@ def test_tampering_that_a_sensor_tells_is_shown_with_the_event(
     shell = Shell(plain, server, "tampered.example", base_us)
     agent = {"pid": 9, "start_us": base_us - 5, "path": "/usr/bin/vedette-sensor"}
     path = "/var/lib/vedette-sensor/bans.json"
-    shell.tell(
+    shell.report(
         shell.of("file", 10, action="delete", path=path, tamper=True),
         shell.of("file", 20, action="delete", path="/tmp/x"),
         shell.of("proc", 30, action="kill", target=agent, tamper=True),
@@ -158,7 +158,7 @@ def test_the_type_of_a_file_is_that_of_its_ending(
 ) -> None:  # fmt: skip
     name = f"ending-{path[-3:].strip('/n').lower()}.example"
     shell = Shell(plain, server, name, base_us)
-    shell.tell(shell.of("file", 10, action="create", path=path))
+    shell.report(shell.of("file", 10, action="create", path=path))
     (text,) = events_of(analyst, one(analyst, f"hostname:{name}"))["filemod_complete"]
     assert text.split("|")[4] == file_type
 
@@ -183,14 +183,14 @@ def test_one_connection_that_two_logs_tell_in_two_requests_counts_once(
     host = Host(f"two-logs-{is_first}.example".lower())
     tool = host.process(4_660, "C:\\tool.exe", after_s=1)
     created = host.created(tool, host.process(900, "C:\\Windows\\explorer.exe"))
-    told = [
+    reported = [
         host.of(
             tool, 3, 10.2, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
             SourcePort=50_000, DestinationIp="203.0.113.9", DestinationPort=443,
         ),
         connection_of_security(host, tool, 10),
     ]  # fmt: skip
-    for record in [created, *(told if is_first else reversed(told))]:
+    for record in [created, *(reported if is_first else reversed(reported))]:
         assert sender.post("/api/v1/ingest", json=[record]).json()["stored"] == 1
     found = one(analyst, f"hostname:{host.name} process_name:tool.exe")
     assert found["netconn_count"] == 1
