@@ -60,6 +60,11 @@ EXCEPTIONS = (
 )
 """Module, name, and why the number is no limit."""
 
+UNNAMED = {
+    "bootstrap/certificate.py": ["0 < len(name) < 254"],
+}
+"""Bounds that a standard sets: the length of a DNS name."""
+
 
 def is_number(value: ast.expr) -> bool:
     """Whether it is written as a number, or as a calculation with one."""
@@ -110,6 +115,33 @@ def limits_in(source: str) -> Iterator[str]:
             yield name
 
 
+BOUNDING = re.compile(r"timeout|maxsize|maxlen|max_workers|_max$")
+"""Keyword arguments that bound something."""
+
+
+def bounds_in(source: str) -> Iterator[str]:
+    """Expressions that are bounded by a number which has no name: a cut or a length of 100 and
+    more, the size of a cache, a timeout. What a message quotes is cut as its sentence needs it."""
+    tree = ast.parse(source)
+    quoted = {id(one) for node in ast.walk(tree) if isinstance(node, ast.FormattedValue)
+              for one in ast.walk(node)}  # fmt: skip
+    for node in ast.walk(tree):
+        match node:
+            case ast.Slice(lower=None, upper=ast.Constant(value=int(number))):
+                is_bound = number >= 100 and id(node) not in quoted
+            case ast.Compare(left=left, comparators=[*middle, ast.Constant(value=int(number))]):
+                counted = middle[-1] if middle else left
+                is_bound = number >= 100 and ast.unparse(counted).startswith("len(")
+            case ast.Call(func=ast.Name(id="lru_cache"), args=[ast.Constant(), *_]):
+                is_bound = True
+            case ast.keyword(arg=str(name), value=ast.Constant(value=int(number) | float(number))):
+                is_bound = number > 1 and BOUNDING.search(name) is not None
+            case _:
+                continue
+        if is_bound:
+            yield ast.unparse(node)
+
+
 def found() -> set[tuple[str, str]]:
     return {
         (str(path.relative_to(PRODUCT)), name)
@@ -120,6 +152,32 @@ def found() -> set[tuple[str, str]]:
 
 def test_every_limit_stands_in_the_package_of_limits() -> None:
     assert found() - {(module, name) for module, name, _ in EXCEPTIONS} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PRODUCT)))
+def test_what_bounds_has_a_name(path: Path) -> None:
+    known = UNNAMED.get(str(path.relative_to(PRODUCT)), ())
+    assert set(bounds_in(path.read_text())) == set(known)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_bound"),
+    [
+        ("text[:200]", True),
+        ("f'{text[:200]!r} is no name'", False),
+        ("raise Error(text[:60])", False),
+        ("len(text) > 1_000", True),
+        ("0 < len(text) <= 300", True),
+        ("number > 1_000", False),
+        ("lru_cache(8)", True),
+        ("lru_cache(maxsize=8)", True),
+        ("lru_cache(maxsize=ROWS_MAX)", False),
+        ("run(timeout=2.5)", True),
+        ("run(timeout=WAIT_S)", False),
+    ],
+)
+def test_a_number_without_a_name_bounds_by_its_place(source: str, is_bound: bool) -> None:
+    assert bool([*bounds_in(source)]) is is_bound
 
 
 def test_every_limit_is_used() -> None:

@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-from vedette.limits import CERTIFICATES_MAX
+from vedette.limits import CERTIFICATES_MAX, SIGNATURE_ERROR_CHARS_MAX
 
 _CONTEXT: Final = 2
 """The class of a tag that wraps an element."""
@@ -61,7 +61,7 @@ def read_message(der: bytes) -> SignedMessage:
             list(_certificates(signed)),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise MalformedSignatureError(str(error)[:200]) from error
+        raise MalformedSignatureError(str(error)[:SIGNATURE_ERROR_CHARS_MAX]) from error
 
 
 def _octets(content: Any) -> bytes:

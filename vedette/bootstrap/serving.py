@@ -42,6 +42,7 @@ from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
 from vedette.limits import (
     CERTIFICATE_LOOK_S,
+    KEEP_ALIVE_S,
     LISTEN_BACKLOG,
     LOCAL_TOKENS_RENEWED_S,
     SHUTDOWN_IDLE_CLOSE_S,
@@ -221,7 +222,7 @@ def _config(app: object, settings: Settings, pair: Certificate | None) -> uvicor
         # own, uvicorn believes those of anybody on this machine.
         proxy_headers=False,
         timeout_graceful_shutdown=SHUTDOWN_S,
-        timeout_keep_alive=75,
+        timeout_keep_alive=KEEP_ALIVE_S,
         ssl_certfile=None if pair is None else str(pair.cert),
         ssl_keyfile=None if pair is None else str(pair.key),
     )

@@ -18,7 +18,7 @@ import orjson
 
 from vedette.doctor.migration import PLAN_FILE
 from vedette.errors import ConflictError, StartError
-from vedette.limits import MIGRATION_UNIT_ROWS
+from vedette.limits import MIGRATION_UNIT_ROWS, MIGRATION_WHERE_SHOWN_CHARS
 from vedette.model.host import ShardMap
 from vedette.store.engine.client import ClickHouseEngine, Engine, Settings
 from vedette.store.integrity.identity import read_store_id, write_store_id
@@ -145,7 +145,7 @@ def _count(engine: Engine, table: Table, where: str = "1") -> int:
 def _other_rows(unit: Unit, ours: int, theirs: int) -> ConflictError:
     return ConflictError(
         f"table {unit.table} of the cluster has {theirs} rows where this store has {ours} "
-        f"({unit.where[:200]}): was a server started on it?"
+        f"({unit.where[:MIGRATION_WHERE_SHOWN_CHARS]}): was a server started on it?"
     )
 
 

@@ -24,10 +24,12 @@ from vedette.feeds.egress import FeedUnreachableError, GuardedBackend, check_beh
 from vedette.feeds.local_files import read_file
 from vedette.limits import (
     FEED_CONNECT_S,
+    FEED_ERROR_CHARS_MAX,
     FEED_PIECE_BYTES,
     FEED_READ_S,
     FEED_REDIRECTS_MAX,
     FEED_RESUMES_MAX,
+    FEED_URL_SHOWN_CHARS,
 )
 from vedette.model.threat.feed import shown_url
 from vedette.notify.egress import EgressError, EgressPolicy
@@ -256,9 +258,9 @@ def _checked_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise FeedUnreachableError(f"{shown_url(text)[:200]!r} is no URL: {error}") from None
+        raise FeedUnreachableError(f"{_shown(text)!r} is no URL: {error}") from None
     if url.scheme not in ("http", "https") or not url.host:
-        raise FeedUnreachableError(f"{shown_url(text)[:200]!r} is no http:// or https:// URL")
+        raise FeedUnreachableError(f"{_shown(text)!r} is no http:// or https:// URL")
     return url
 
 
@@ -318,9 +320,9 @@ def _bounded(chunks: Iterator[bytes], bytes_max: int, until_s: float) -> Iterato
 
 
 def _failed(url: str, error: Exception) -> FeedUnreachableError:
-    what = str(error) or type(error).__name__
-    return FeedUnreachableError(f"{shown_url(url)[:200]}: {what[:300]}")
+    what = str(error)[:FEED_ERROR_CHARS_MAX] or type(error).__name__
+    return FeedUnreachableError(f"{_shown(url)}: {what}")
 
 
-def _shown(url: httpx.URL) -> str:
-    return shown_url(str(url))[:200]
+def _shown(url: httpx.URL | str) -> str:
+    return shown_url(str(url))[:FEED_URL_SHOWN_CHARS]

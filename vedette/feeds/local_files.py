@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from vedette.feeds.egress import FeedUnreachableError
-from vedette.limits import FEED_PIECE_BYTES
+from vedette.limits import FEED_PIECE_BYTES, FEED_URL_SHOWN_CHARS
 
 _WITHOUT_LINKS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -22,7 +22,7 @@ def read_file(url: str, root: Path) -> Iterator[bytes]:
     descriptor = _open(_parts(url, root), root)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FeedUnreachableError(f"{url[:200]} is no file")
+        raise FeedUnreachableError(f"{url[:FEED_URL_SHOWN_CHARS]} is no file")
     with os.fdopen(descriptor, "rb") as file:
         while piece := file.read(FEED_PIECE_BYTES):
             yield piece
@@ -33,7 +33,8 @@ def _parts(url: str, root: Path) -> tuple[str, ...]:
     split = urlsplit(url)
     path = PurePosixPath(unquote(split.path))
     refused = FeedUnreachableError(
-        f"{url[:200]}: files of feeds lie in {root}; another directory is the setting feed_files"
+        f"{url[:FEED_URL_SHOWN_CHARS]}: files of feeds lie in {root};"
+        " another directory is the setting feed_files"
     )
     if split.netloc not in ("", "localhost") or not path.is_absolute():
         raise refused
@@ -59,4 +60,6 @@ def _open(parts: tuple[str, ...], root: Path) -> int:
         finally:
             os.close(folder)
     except OSError as error:
-        raise FeedUnreachableError(f"{'/'.join(parts)[:200]}: {error.strerror}") from None
+        raise FeedUnreachableError(
+            f"{'/'.join(parts)[:FEED_URL_SHOWN_CHARS]}: {error.strerror}"
+        ) from None

@@ -37,6 +37,9 @@ SIGNATURE_BYTES_MAX = 4 * 1024 * 1024
 CERTIFICATES_MAX = 64
 """Certificates of one signature that are looked at."""
 
+SIGNATURE_ERROR_CHARS_MAX = 200
+"""Characters of why a signature cannot be read: a parser may quote what it was given."""
+
 CERTIFICATE_CHAIN_MAX = 10
 """Certificates from a signer to its root; real chains have three or four."""
 

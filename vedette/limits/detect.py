@@ -27,6 +27,9 @@ DETECT_CACHE_CHARS_MAX = 16 * 1024 * 1024
 DETECT_CACHED_VALUE_COST_CHARS = 100
 """What a cached value costs in addition to its characters."""
 
+DETECT_SOURCES_CACHED_MAX = 4_096
+"""Log sources of a channel, an event id and a variant that are cached: all that occur."""
+
 DETECT_SAMPLE_EVENTS = 4_096
 """Events from whose values rules choose what they are looked up by."""
 
@@ -47,6 +50,9 @@ SIGMA_VERSIONS_KEPT = 20
 
 SIGMA_TITLE_CHARS_MAX = 500
 """Characters of a title; pySigma allows rules 256."""
+
+SIGMA_PROBLEM_CHARS_MAX = 500
+"""Characters that are kept of why a text is no rule."""
 
 SIGMA_RULES_MAX = 20_000
 """Sigma documents of a server; the public set has 3,800."""

@@ -57,6 +57,9 @@ REPORT_IOCS_MAX = 100_000
 REPORT_TEXT_CHARS_MAX = 100_000
 """Characters of the title, description or link of a report."""
 
+REPORT_TITLE_OF_PATTERN_CHARS = 200
+"""Characters of a pattern that are the title of a report without one."""
+
 REPORT_TAGS_MAX = 1_000
 """Tags of a report."""
 
@@ -68,6 +71,9 @@ IOC_QUERY_CHARS_MAX = 100_000
 
 LIST_LINE_BYTES_MAX = 64 * 1024
 """Line of a list of indicators; longer ones are skipped."""
+
+LIST_HEAD_LINES = 200
+"""Lines of the beginning of a text, of which one with an indicator makes it a list."""
 
 SYNC_REPORTS_BATCH = 2_000
 """Reports that are stored by one insert of a synchronisation."""
@@ -89,6 +95,9 @@ FEED_ERRORS_MAX = 1_000
 
 FEED_ERROR_CHARS_MAX = 500
 """Characters that are kept of an error."""
+
+FEED_URL_SHOWN_CHARS = 200
+"""Characters of a feed's address in an error."""
 
 REPORT_LIST_ROWS_MAX = 10_000
 """Reports of one answer of `/api/v1/feed/{id}/report`."""

@@ -16,6 +16,13 @@ HEADERS_MAX = 256
 """Headers of a request: browsers and proxies send 40. 40,000 fit into `REQUEST_LINE_BYTES_MAX`, and
 keep the event loop for 25 ms."""
 
+KEEP_ALIVE_S = 75
+"""Seconds that a connection without a request stays open: more than load balancers keep theirs
+(60), so that none of them sends a request into one that is being closed."""
+
+PROXY_LISTS_CACHED_MAX = 8
+"""Parsed lists of trusted proxies: the settings have one, tests a few."""
+
 CHECKIN_THREADS = 8
 """Threads for check-ins and enrolment of sensors alone."""
 

@@ -30,6 +30,9 @@ incident, few enough for the processes in it to be kept (HOST_PROCESSES_MAX)."""
 IMPORT_ERRORS_MAX = 1_000
 """Rejected records that the importer lists one by one; all are counted."""
 
+DAMAGE_CHARS_MAX = 200
+"""Characters of why a file cannot be read further: a reader may quote what it read."""
+
 IMPORT_HOSTS_MAX = 10_000
 """Hosts that the summary of an import lists."""
 
@@ -82,6 +85,9 @@ IMPORT_RETRY_MAX_S = 10.0
 """Longest pause before the next attempt for a chunk, whatever Retry-After says: the import goes on
 soon after the server does."""
 
+IMPORT_ANSWER_SHOWN_CHARS = 200
+"""Characters of an answer that is no JSON in the error: a proxy sends pages."""
+
 IMPORT_REQUEST_TIMEOUT_S = 300.0
 """Timeout of a request of the importer. A commit takes under a second, longer while the store
 merges."""
@@ -117,6 +123,9 @@ HEADER_RECORD_ID_CHARS_MAX = 16
 EVTX_HASH_READ_BYTES = 1024 * 1024
 """Bytes per read while an EVTX file is hashed before it is parsed; longer reads are not faster."""
 
+EVTX_SCAN_BATCH = 1_000
+"""Records of an EVTX log that are counted at a time."""
+
 EVTX_ERRORS_MAX = 70_000
 """Errors after which reading an EVTX file stops: a file has at most 65,535 chunks."""
 
@@ -126,6 +135,9 @@ time, so that the order in the file does not matter."""
 
 FILE_HEAD_BYTES = 4_096
 """Bytes of a file that decide its type: a tar has its mark at byte 257."""
+
+FILE_HEAD_LINES = 20
+"""Lines at the beginning of a text, of which one must look like a log's."""
 
 IMPORT_BUFFER_BYTES = 1024 * 1024
 """Read buffer of a file or a member of an archive, bytes; reads below it do not reach the file

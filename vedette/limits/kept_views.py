@@ -18,6 +18,9 @@ PERMALINKS_OF_USER_MAX = 200
 ISOLATION_REASON_CHARS_MAX = 1_000
 """Characters of the reason of an isolation."""
 
+SCREEN_NAME_CHARS_MAX = 59
+"""Characters of the name of a screen whose view is kept."""
+
 ISOLATIONS_ENDED_MAX = 500
 """Hosts that one round releases because their time has come; the next round follows."""
 

@@ -26,9 +26,15 @@ OUTBOX_PURGE_ROWS = 10_000
 OUTBOX_LIST_MAX = 1_000
 """Messages in one answer of the outbox's list."""
 
+OUTBOX_LIST_DEFAULT = 100
+"""Messages in such an answer, of a caller that does not say how many."""
+
 OUTBOX_TRIALS_PER_MINUTE = 6
 """Test messages that people send to one target: enough to set it up, too few to flood whoever reads
 there."""
+
+OUTBOX_TRIALS_KEY_CHARS = 200
+"""Characters of the target by which such messages are counted."""
 
 NOTICE_TEXT_CHARS_MAX = 2_000
 """Characters of one value in a message: command lines of malware are longer, and readers are not
@@ -36,6 +42,22 @@ helped by more. The alert has all of it."""
 
 NOTICE_LIST_MAX = 50
 """Tags, techniques or matched fields in a message."""
+
+MAIL_RECIPIENTS_MAX = 1_000
+"""Users to whom one action sends mail."""
+
+MAIL_MESSAGE_ID_CHARS_MAX = 100
+"""Characters of the part of a Message-ID that names the message: a header line has 998."""
+
+SLACK_TEXT_CHARS_MAX = 290
+"""Characters of a value for Slack, which refuses texts of more than 3,000; an escaped one counts as
+five, and a message has two."""
+
+TEMPLATE_SHORT_CHARS = 120
+"""Characters of a value that a template wants short: a subject, a title."""
+
+SYSLOG_ANSWER_BYTES = 4_096
+"""Bytes read at a time of what a receiver of syslog answers: it is thrown away."""
 
 SYSLOG_BATCH = 200
 """Messages that share a connection to a syslog server."""
@@ -138,6 +160,15 @@ RESPONSE_HOURS_MAX = 24 * 365
 
 RESPONSE_NAMES_MAX = 1_000
 """Rules, or hosts that are never isolated, of one policy."""
+
+RESPONSE_NAME_CHARS_MAX = 200
+"""Characters of the name of a policy."""
+
+RESPONSE_CONDITION_CHARS_MAX = 300
+"""Characters of one name in a condition of a policy: a rule, a feed, a host."""
+
+RESPONSE_TEXT_CHARS_MAX = 1_000
+"""Characters that are kept of what became of a response."""
 
 AUDIT_HEAD_S = 300
 """Seconds between two times that the head of the audit log is sent to syslog: what was written

@@ -258,6 +258,9 @@ MIGRATION_UNIT_ROWS = 20_000
 """Rows of an embedded store that move to a cluster as one block: some 30 MB of segments, and what a
 run that is killed repeats."""
 
+MIGRATION_WHERE_SHOWN_CHARS = 200
+"""Characters of the condition of such a block in an error."""
+
 CLUSTER_CLOCK_MS_MAX = 1_000
 """How far the clocks of a cluster may be apart: NTP holds a few milliseconds, and a second is less
 than anything that is decided by time."""

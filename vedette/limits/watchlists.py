@@ -43,6 +43,9 @@ WATCHLIST_COST_S_AN_HOUR = 180
 """Seconds of judging that one watchlist may take in an hour: a thousand ordinary ones take less
 than ten together. One that takes more is stopped."""
 
+WATCHLIST_ERROR_CHARS_MAX = 500
+"""Characters that are kept of why a watchlist failed."""
+
 WATCHLIST_COST_S_A_BATCH = 10
 """Seconds that one watchlist may take for one batch: above it is stopped at once."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.limits import WEBHOOK_PARAMS_MAX, WEBHOOK_SECRET_CHARS_MAX
+from vedette.limits import MAIL_RECIPIENTS_MAX, WEBHOOK_PARAMS_MAX, WEBHOOK_SECRET_CHARS_MAX
 from vedette.model.findings.action import (
     ACTION_NAMES,
     ALERTS_BY_DEFAULT,
@@ -298,8 +298,10 @@ def _recipients(members: Mapping[str, Any], by: Editor) -> list[int]:
     is_list = isinstance(wanted, list) and all(
         isinstance(one, int) and not isinstance(one, bool) and 0 < one < 1 << 31 for one in wanted
     )
-    if not is_list or not wanted or len(wanted) > 1_000:
-        raise BadRequestError(f"{RECIPIENTS}: must be a list of ids of users")
+    if not is_list or not wanted or len(wanted) > MAIL_RECIPIENTS_MAX:
+        raise BadRequestError(
+            f"{RECIPIENTS}: must be a list of 1 to {MAIL_RECIPIENTS_MAX} ids of users"
+        )
     if not by.is_global_admin and set(wanted) != {by.user_id}:
         raise ForbiddenError("only a global administrator sends mail to others")
     return sorted(set(wanted))

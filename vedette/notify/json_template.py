@@ -15,7 +15,7 @@ import orjson
 import re2
 
 from vedette.errors import BadRequestError
-from vedette.limits import TEMPLATE_BYTES_MAX
+from vedette.limits import SLACK_TEXT_CHARS_MAX, TEMPLATE_BYTES_MAX, TEMPLATE_SHORT_CHARS
 
 BUILT_IN: Final = ("vedette", "slack", "teams", "pagerduty", "jira")
 """Names of the templates that come with the server, in `templates/`."""
@@ -36,11 +36,11 @@ def _line(text: str) -> str:
 
 _FILTERS: Final[Mapping[str, Callable[[str], Any]]] = {
     # Slack refuses texts of more than 3,000 characters, and an escaped one counts as five.
-    "slack": lambda text: text[:290].translate(_SLACK),
+    "slack": lambda text: text[:SLACK_TEXT_CHARS_MAX].translate(_SLACK),
     "markdown": lambda text: text.translate(_MARKDOWN),
     "jira": lambda text: text.translate(_JIRA),
     "line": _line,
-    "short": lambda text: _line(text[:120]),
+    "short": lambda text: _line(text[:TEMPLATE_SHORT_CHARS]),
     "number": lambda text: int(text) if _NUMBER.fullmatch(text) else 0,
 }
 

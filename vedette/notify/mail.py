@@ -24,6 +24,7 @@ from urllib.parse import quote
 from vedette.limits import (
     MAIL_CONNECT_S,
     MAIL_DETECTIONS_MAX,
+    MAIL_MESSAGE_ID_CHARS_MAX,
     MAIL_TOTAL_S,
 )
 from vedette.notify.delivery import (
@@ -236,7 +237,8 @@ def _text(server: MailServer, notice: Notice) -> str:
 
 
 def _message_id(key: str) -> str:
-    return "".join(one if one.isascii() and one.isalnum() else "-" for one in key)[:100]
+    own = "".join(one if one.isascii() and one.isalnum() else "-" for one in key)
+    return own[:MAIL_MESSAGE_ID_CHARS_MAX]
 
 
 def _domain(sender: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from vedette.limits import (
+    SYSLOG_ANSWER_BYTES,
     SYSLOG_BATCH,
     SYSLOG_CONNECT_S,
     SYSLOG_DRAIN_S,
@@ -169,7 +170,7 @@ def _drain(connection: socket.socket) -> None:
     while (left := deadline - time.monotonic()) > 0:
         connection.settimeout(left)
         try:
-            if not connection.recv(4_096):
+            if not connection.recv(SYSLOG_ANSWER_BYTES):
                 return
         except TimeoutError:
             break

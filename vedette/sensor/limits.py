@@ -209,6 +209,9 @@ FANOTIFY_READ_BYTES = 24 * 512
 NETLINK_WAIT_S = 30.0
 """How long an answer of the kernel on a netlink socket is waited for, seconds."""
 
+NETLINK_MESSAGE_BYTES_MAX = 64 * 1024
+"""Bytes that are read of the kernel at a time: it sends pages of 32 KiB at most."""
+
 DATAGRAM_BYTES_MAX = 16 * 1024
 """Bytes of one datagram of the kernel, of which a longer one would lose its end: an audit record
 has at most 8,970 (MAX_AUDIT_MESSAGE_LENGTH) and a header of 16, messages of processes under 100."""
@@ -231,6 +234,12 @@ JOIN_S = 10.0
 
 NFT_TIMEOUT_S = 20.0
 """Timeout of one call of nft, seconds."""
+
+NFT_ERROR_CHARS_MAX = 500
+"""Characters that are kept of what nft says when it refuses."""
+
+GUARD_COMMAND_BYTES_MAX = 4_096
+"""Bytes of the commands that the guard reads at a time: they are words."""
 
 GUARD_HEARTBEAT_S = 1.0
 """Interval of the guard's heartbeats, seconds: several within GUARD_SILENT_S."""

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from vedette.limits import WATCHLIST_CLOCK_EVERY, WATCHLIST_COST_S_A_BATCH
+from vedette.limits import (
+    WATCHLIST_CLOCK_EVERY,
+    WATCHLIST_COST_S_A_BATCH,
+    WATCHLIST_ERROR_CHARS_MAX,
+)
 from vedette.query.match import Predicate, compile_match
 from vedette.watchlists.anchors import anchors_of
 from vedette.watchlists.batch import Batch
@@ -66,7 +70,7 @@ class Judge:
             self._look(number, batch, places, outcome, began)
         except Exception as error:  # another watchlist must not suffer from it
             log.exception("a watchlist failed", number=number)
-            outcome.error = f"{type(error).__name__}: {error}"[:500]
+            outcome.error = f"{type(error).__name__}: {error}"[:WATCHLIST_ERROR_CHARS_MAX]
         outcome.seconds = time.thread_time() - began
         return outcome
 

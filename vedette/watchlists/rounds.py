@@ -170,7 +170,7 @@ class WatchlistRounds:
             try:
                 found.append(Active(one, self._query(one, now_us)))
             except VedetteError as error:
-                reason = str(error)[:500]
+                reason = str(error)[: limits.WATCHLIST_ERROR_CHARS_MAX]
                 if one.last_error != reason:
                     broken.append(Executed(one.key, one.id, error=reason))
         if broken:

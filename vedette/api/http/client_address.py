@@ -12,6 +12,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from fastapi import Request
 
+from vedette.limits import PROXY_LISTS_CACHED_MAX
+
 _Network = IPv4Network | IPv6Network
 
 
@@ -56,7 +58,7 @@ def is_proxy(address: str, trusted_proxies: tuple[str, ...]) -> bool:
     return bool(networks) and _is_within(plain_address(address), networks)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=PROXY_LISTS_CACHED_MAX)
 def _networks(texts: tuple[str, ...]) -> tuple[_Network, ...]:
     return tuple(ip_network(text, strict=False) for text in texts)
 

@@ -7,7 +7,12 @@ from typing import Any, Final
 from vedette.api.schemas.members import as_text, flag
 from vedette.api.schemas.wire_values import instant
 from vedette.errors import BadRequestError
-from vedette.limits import RESPONSE_HOURS_MAX, RESPONSE_NAMES_MAX
+from vedette.limits import (
+    RESPONSE_CONDITION_CHARS_MAX,
+    RESPONSE_HOURS_MAX,
+    RESPONSE_NAME_CHARS_MAX,
+    RESPONSE_NAMES_MAX,
+)
 from vedette.model.findings.response_policy import LEVELS, ResponsePolicy
 from vedette.state.jobs.responses import Response
 
@@ -75,8 +80,8 @@ def response_body(one: Response) -> dict[str, Any]:
 
 def _name(value: Any) -> str:
     text = as_text(value).strip()
-    if not text or len(text) > 200 or not text.isprintable():
-        raise ValueError("must be a text of 1 to 200 printable characters")
+    if not text or len(text) > RESPONSE_NAME_CHARS_MAX or not text.isprintable():
+        raise ValueError(f"must be a text of 1 to {RESPONSE_NAME_CHARS_MAX} printable characters")
     return text
 
 
@@ -100,8 +105,13 @@ def _number(least: int, most: int) -> Callable[[Any], int]:
 
 def _names(value: Any) -> tuple[str, ...]:
     is_list = isinstance(value, list) and len(value) <= RESPONSE_NAMES_MAX
-    if not is_list or not all(isinstance(one, str) and 0 < len(one) <= 300 for one in value):
-        raise ValueError(f"must be a list of at most {RESPONSE_NAMES_MAX} texts")
+    if not is_list or not all(
+        isinstance(one, str) and 0 < len(one) <= RESPONSE_CONDITION_CHARS_MAX for one in value
+    ):
+        raise ValueError(
+            f"must be a list of at most {RESPONSE_NAMES_MAX} texts"
+            f" of 1 to {RESPONSE_CONDITION_CHARS_MAX} characters"
+        )
     return tuple(value)
 
 

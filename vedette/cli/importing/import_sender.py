@@ -16,6 +16,7 @@ import httpx
 from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 from vedette.importer.file_sequence import Chunk
 from vedette.limits import (
+    IMPORT_ANSWER_SHOWN_CHARS,
     IMPORT_ATTEMPTS_MAX,
     IMPORT_IN_FLIGHT,
     IMPORT_REQUEST_TIMEOUT_S,
@@ -115,7 +116,7 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
         body = {}
     if response.status_code == 200 or (response.status_code == 400 and "tally" in body):
         return body
-    detail = body.get("message") or response.text[:200]
+    detail = body.get("message") or response.text[:IMPORT_ANSWER_SHOWN_CHARS]
     message = f"the server answered {response.status_code}: {detail}"
     if response.status_code in (401, 403):
         raise UnauthorizedError(message)

@@ -114,16 +114,20 @@ def _document(
             made = _rule(document | given if "detection" in document else document)
             id_ = made.id
     except UnsupportedError as error:
-        problem = Problem(place, title, error.reason, str(error)[:500])
+        problem = Problem(place, title, error.reason, _shown(error))
     except SigmaRegularExpressionError as error:
-        problem = Problem(place, title, "unsupported_regex", str(error)[:500])
+        problem = Problem(place, title, "unsupported_regex", _shown(error))
     except RecursionError:
         problem = Problem(place, title, "too_large", "nested too deeply")
     except (SigmaError, ValueError, TypeError, AttributeError, KeyError) as error:
-        problem = Problem(place, title, "malformed", str(error)[:500])
+        problem = Problem(place, title, "malformed", _shown(error))
     else:
         return Document(place, text, id_, made.title, level, rule=made)
     return _refused(place, text, problem, id_, level)
+
+
+def _shown(error: Exception) -> str:
+    return str(error)[: limits.SIGMA_PROBLEM_CHARS_MAX]
 
 
 def _id_of(document: dict[Any, Any]) -> str:
@@ -142,21 +146,21 @@ def _documents(text: str) -> Iterator[tuple[str, Any]]:
         lines = text.splitlines(keepends=True)
         node = loader.get_node() if loader.check_node() else None
     except _NOT_YAML as error:
-        yield "", Problem("", "", "not_yaml", str(error)[:500])
+        yield "", Problem("", "", "not_yaml", _shown(error))
         return
     while node is not None:
         following, problem = None, None
         try:
             following = loader.get_node() if loader.check_node() else None
         except _NOT_YAML as error:
-            problem = Problem("", "", "not_yaml", str(error)[:500])
+            problem = Problem("", "", "not_yaml", _shown(error))
         begin = node.start_mark.line
         end = following.start_mark.line if following is not None else len(lines)
         written = _without_separator("".join(lines[begin:end]))
         try:
             yield written, loader.construct_document(node)
         except _NOT_YAML as error:
-            yield written, Problem("", "", "not_yaml", str(error)[:500])
+            yield written, Problem("", "", "not_yaml", _shown(error))
         if problem is not None:
             yield "", problem
         node = following

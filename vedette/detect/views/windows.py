@@ -23,6 +23,7 @@ from vedette.ingest.channels import (
     SYSMON_LINUX,
 )
 from vedette.ingest.record import Record
+from vedette.limits import DETECT_SOURCES_CACHED_MAX
 
 ACTOR_GUIDS: Final = ("ProcessGuid", "SourceProcessGUID", "SourceProcessGuid")
 """Members that name the process that acts."""
@@ -56,7 +57,7 @@ def _variant(record: Record) -> Variant:
     return ""
 
 
-@lru_cache(4_096)
+@lru_cache(DETECT_SOURCES_CACHED_MAX)
 def _sources(channel: str, event_id: int, variant: Variant) -> tuple[str, ...]:
     if channel == SYSMON_LINUX:
         categories = SYSMON_CATEGORIES.get(event_id, ())

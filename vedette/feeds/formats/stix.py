@@ -16,7 +16,7 @@ import re2
 from vedette.feeds.formats.cbfeeds import decoded, text_of
 from vedette.feeds.formats.indicator_values import UnreadableError, normal_value
 from vedette.feeds.formats.json_pieces import ELEMENT, Path, Piece, cut
-from vedette.limits import REPORT_IOCS_MAX, REPORT_TEXT_CHARS_MAX
+from vedette.limits import REPORT_IOCS_MAX, REPORT_TEXT_CHARS_MAX, REPORT_TITLE_OF_PATTERN_CHARS
 from vedette.model.threat.feed import CONFIDENCE_UNKNOWN, BrokenPart, Ioc, IocType, Item, Report
 
 OBJECTS: Final[Path] = ("objects", ELEMENT)
@@ -153,7 +153,8 @@ def _report(object_id: str, body: dict[str, Any]) -> Report:
     references = body.get("external_references")
     return Report(
         id=object_id,
-        title=text_of(body, "name", REPORT_TEXT_CHARS_MAX) or pattern[:200],
+        title=text_of(body, "name", REPORT_TEXT_CHARS_MAX)
+        or pattern[:REPORT_TITLE_OF_PATTERN_CHARS],
         description=text_of(body, "description", REPORT_TEXT_CHARS_MAX),
         link=_link(references if isinstance(references, list) else []),
         tags=tuple(one for one in labels if isinstance(one, str)),

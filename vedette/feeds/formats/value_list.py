@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from vedette.feeds.formats.indicator_values import UnreadableError, normal_value, recognised
-from vedette.limits import LIST_LINE_BYTES_MAX, REPORT_TEXT_CHARS_MAX
+from vedette.limits import LIST_HEAD_LINES, LIST_LINE_BYTES_MAX, REPORT_TEXT_CHARS_MAX
 from vedette.model.threat.feed import CONFIDENCE_UNKNOWN, BrokenPart, Ioc, IocType, Item, Report
 
 _COMMENTS: Final = ("#", ";", "//")
@@ -71,7 +71,7 @@ def looks_like_list(head: bytes) -> bool:
         return False
     if "\0" in text or text.lstrip().startswith(("{", "[", "<")):
         return False
-    for line in text.splitlines()[:200]:
+    for line in text.splitlines()[:LIST_HEAD_LINES]:
         for cell in _cells(line.strip()):
             try:
                 recognised(cell)

@@ -19,7 +19,7 @@ from vedette.importer.sources.archives import Extent, FoundFile, Kind, Refusal, 
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, read_all
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import ChangedError, Spool, TextStore
-from vedette.limits import IMPORT_ERRORS_MAX
+from vedette.limits import DAMAGE_CHARS_MAX, IMPORT_ERRORS_MAX
 
 
 class RefusedRecord(NamedTuple):
@@ -155,7 +155,7 @@ class PathReader:
         except BombError:
             raise
         except DAMAGE as error:
-            self._take(ScanResult(part.number, damage=str(error)[:200]))
+            self._take(ScanResult(part.number, damage=str(error)[:DAMAGE_CHARS_MAX]))
             return
         self._submit(part)
 

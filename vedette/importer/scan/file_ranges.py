@@ -12,7 +12,7 @@ from vedette.importer.sources.archives import Extent, FoundFile, Kind
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, FileSlice, Stream
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import Spool
-from vedette.limits import IMPORT_PART_BYTES, IMPORT_RANGE_EDGE_BYTES
+from vedette.limits import DAMAGE_CHARS_MAX, IMPORT_PART_BYTES, IMPORT_RANGE_EDGE_BYTES
 
 
 class FileRange(Struct):
@@ -59,7 +59,7 @@ def read_found(
     except BombError:
         raise
     except DAMAGE as error:
-        into.damage = str(error)[:200] or type(error).__name__
+        into.damage = str(error)[:DAMAGE_CHARS_MAX] or type(error).__name__
     finally:
         into.count, into.unknown, into.digest = reader.count, reader.unknown, reader.digest
     return into

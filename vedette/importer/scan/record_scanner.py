@@ -28,8 +28,10 @@ from vedette.ingest.framing.record_boundaries import object_lines, split_pieces
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import time_us
 from vedette.limits import (
+    DAMAGE_CHARS_MAX,
     EVTX_ERRORS_MAX,
     EVTX_HASH_READ_BYTES,
+    EVTX_SCAN_BATCH,
     IMPORT_BLOCK_BYTES,
     IMPORT_CLOCK_SAMPLE_RECORDS,
 )
@@ -226,7 +228,7 @@ class FileReader:
         batch: list[bytes] = []
         for text in _evtx_texts(parser, self._damaged):
             batch.append(text)
-            if len(batch) == 1_000:
+            if len(batch) == EVTX_SCAN_BATCH:
                 self._take_pieces(batch)
                 batch = []
         self._take_pieces(batch)
@@ -353,4 +355,4 @@ def _evtx_texts(parser: evtx.PyEvtxParser, damaged: Callable[[str], None]) -> It
             return
         except RuntimeError as error:
             errors += 1
-            damaged(str(error)[:200])
+            damaged(str(error)[:DAMAGE_CHARS_MAX])

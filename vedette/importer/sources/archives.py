@@ -28,7 +28,13 @@ from vedette.importer.sources.byte_streams import (
     read_all,
     unzstd,
 )
-from vedette.limits import ARCHIVE_DEPTH_MAX, FILE_HEAD_BYTES, IMPORT_BUFFER_BYTES
+from vedette.limits import (
+    ARCHIVE_DEPTH_MAX,
+    DAMAGE_CHARS_MAX,
+    FILE_HEAD_BYTES,
+    FILE_HEAD_LINES,
+    IMPORT_BUFFER_BYTES,
+)
 
 
 class Kind(Enum):
@@ -109,7 +115,7 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
 def _is_log(text: bytes) -> bool:
     """Whether one of the first lines has an audit line, a Santa line, XML or JSON."""
     marks = (b"audit(", b"santad: action=", b"<Event", b': {"', b"@cee:")
-    return any(mark in line for line in text.splitlines()[:20] for mark in marks)
+    return any(mark in line for line in text.splitlines()[:FILE_HEAD_LINES] for mark in marks)
 
 
 def walk(path: Path, refuse: Refuse) -> Generator[FoundFile, None, None]:
@@ -172,7 +178,9 @@ class _Walker:
                 raise
             self._refuse(Refusal(name, "bomb", f"the rest of the archive is refused: {error}"))
         except DAMAGE as error:
-            self._refuse(Refusal(name, "damaged", str(error)[:200] or type(error).__name__))
+            self._refuse(
+                Refusal(name, "damaged", str(error)[:DAMAGE_CHARS_MAX] or type(error).__name__)
+            )
 
     def _open(
         self, kind: Kind, name: str, stream: Stream, place: Extent | None, depth: int
@@ -211,7 +219,7 @@ class _Walker:
                     with archive.open(info) as member:
                         yield from self.look(inner, self._counted(member), None, depth + 1)
                 except DAMAGE as error:
-                    self._refuse(Refusal(inner, "damaged", str(error)[:200]))
+                    self._refuse(Refusal(inner, "damaged", str(error)[:DAMAGE_CHARS_MAX]))
 
     def _tar(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[FoundFile]:
         with _open_tar(stream, path) as archive:

@@ -13,7 +13,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from ..limits import NETLINK_WAIT_S, SOCKET_BYTES
+from ..limits import NETLINK_MESSAGE_BYTES_MAX, NETLINK_WAIT_S, SOCKET_BYTES
 
 HEADER = struct.Struct("=IHHII")
 HEADER_BYTES = 16
@@ -72,7 +72,7 @@ def request(found: socket.socket, kind: int, flags: int, sequence: int, body: by
     found.send(message(kind, flags | REQUEST, sequence, body))
     bodies: list[bytes] = []
     while True:
-        for answered, number, content in messages(found.recv(65_536)):
+        for answered, number, content in messages(found.recv(NETLINK_MESSAGE_BYTES_MAX)):
             if number != sequence:
                 continue
             if answered == ERROR:

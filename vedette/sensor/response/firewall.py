@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
-from ..limits import NFT_TIMEOUT_S
+from ..limits import NFT_ERROR_CHARS_MAX, NFT_TIMEOUT_S
 
 TABLE = "vedette_sensor"
 DNS_PORT = 53
@@ -168,5 +168,5 @@ def _nft(text: str, *arguments: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise IsolationError(str(error)) from error
     if done.returncode:
-        raise IsolationError(done.stderr.decode(errors="replace").strip()[:500])
+        raise IsolationError(done.stderr.decode(errors="replace").strip()[:NFT_ERROR_CHARS_MAX])
     return done.stdout.decode(errors="replace")

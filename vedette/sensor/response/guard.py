@@ -30,6 +30,7 @@ from ..kernel import fanotify
 from ..kernel.mounts import local_mounts
 from ..limits import (
     DECISION_S,
+    GUARD_COMMAND_BYTES_MAX,
     GUARD_HEARTBEAT_S,
     GUARD_MOUNTS_S,
     GUARD_WORKERS,
@@ -97,7 +98,7 @@ class Guard:
                     self._watched.add(mount)
 
     def _read_command(self) -> bool:
-        order = os.read(0, 4096)
+        order = os.read(0, GUARD_COMMAND_BYTES_MAX)
         if b"reload" in order:
             self._bans = Bans(self._bans_path)
             with contextlib.suppress(OSError):

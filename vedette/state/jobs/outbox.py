@@ -300,7 +300,11 @@ def dead_counts(database: Database) -> dict[str, int]:
 
 
 def messages(
-    database: Database, state: MessageState, target: str = "", after_id: int = 0, count: int = 100
+    database: Database,
+    state: MessageState,
+    target: str = "",
+    after_id: int = 0,
+    count: int = limits.OUTBOX_LIST_DEFAULT,
 ) -> list[Message]:
     """Messages of a state in the order of sending, of one target or of all."""
     query = select(OUTBOX).where(OUTBOX.c.state == state, OUTBOX.c.id > after_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select, update
 
+from vedette.limits import RESPONSE_TEXT_CHARS_MAX
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_actions import RESPONSE
 
@@ -134,7 +135,7 @@ def finish(
     undone_us: int | None = None,
 ) -> None:
     """Record what became of a response."""
-    values: dict[str, Any] = {"state": state, "text": text[:1_000]}
+    values: dict[str, Any] = {"state": state, "text": text[:RESPONSE_TEXT_CHARS_MAX]}
     times = {"done_us": done_us, "ends_us": ends_us, "undone_us": undone_us}
     values |= {name: value for name, value in times.items() if value is not None}
     with database.writing() as connection:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vedette.errors import BadRequestError
-from vedette.limits import BINARY_CLAIMS_MAX, BINARY_SEARCH_HASHES_MAX
+from vedette.limits import BINARY_CLAIMS_MAX, BINARY_SEARCH_HASHES_MAX, ROWS_DEFAULT
 from vedette.model.binary_fields import BINARY_LISTS
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, seen_in_sql
@@ -29,7 +29,7 @@ def search_binaries(
     order: Order,
     *,
     start: int = 0,
-    rows: int = 10,
+    rows: int = ROWS_DEFAULT,
     deadline_s: float | None = None,
 ) -> Found:
     """The binaries of the scope that a condition selects: an exact total, and `rows` of them

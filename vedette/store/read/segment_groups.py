@@ -8,7 +8,12 @@ order, without those whose group occurred before; all other groups are only coun
 from collections.abc import Iterable
 
 from vedette.errors import BadRequestError
-from vedette.limits import SEGMENT_GROUPS_AHEAD, SEGMENT_GROUPS_AHEAD_MIN, SEGMENT_GROUPS_BOUND_MAX
+from vedette.limits import (
+    ROWS_DEFAULT,
+    SEGMENT_GROUPS_AHEAD,
+    SEGMENT_GROUPS_AHEAD_MIN,
+    SEGMENT_GROUPS_BOUND_MAX,
+)
 from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import NO_INDEXES, Condition
@@ -30,7 +35,7 @@ def search_groups(
     order: Order = NEWEST_FIRST,
     *,
     start: int = 0,
-    rows: int = 10,
+    rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
 ) -> Found:
     """The first segment of every group: how many groups there are, exactly, and `rows` of their

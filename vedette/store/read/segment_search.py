@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from vedette.errors import BadRequestError
+from vedette.limits import ROWS_DEFAULT
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
@@ -38,7 +39,7 @@ def search_segments(
     order: Order = NEWEST_FIRST,
     *,
     start: int = 0,
-    rows: int = 10,
+    rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
     ranking: Ranking | None = None,
 ) -> Found:

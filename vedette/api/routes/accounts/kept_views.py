@@ -138,7 +138,11 @@ def note_export(here: Here, body: Body) -> Response:
 
 def _view(members: Members, body: dict[str, Any]) -> tuple[str, str]:
     view, params = members.text("view") or "", body.get("params") or ""
-    if not (view.isascii() and view.replace("_", "").isalnum() and len(view) < 60):
+    if not (
+        view.isascii()
+        and view.replace("_", "").isalnum()
+        and len(view) <= limits.SCREEN_NAME_CHARS_MAX
+    ):
         raise BadRequestError("view: must be the name of a screen")
     if not isinstance(params, str) or len(params) > limits.SAVED_SEARCH_CHARS_MAX:
         raise BadRequestError(

@@ -19,7 +19,7 @@ from vedette.api.schemas.action import (
 )
 from vedette.api.services import Services, services
 from vedette.errors import BusyError, ConflictError
-from vedette.limits import OUTBOX_TRIALS_PER_MINUTE
+from vedette.limits import OUTBOX_TRIALS_KEY_CHARS, OUTBOX_TRIALS_PER_MINUTE
 from vedette.model.findings.action import Action, ActionType
 from vedette.model.findings.detection import Source
 from vedette.model.principal import Principal, Role
@@ -119,7 +119,8 @@ def _is_on(action: Action, wanted: ActionType, by: Editor) -> bool:
 def check_trials(here: Services, target: str) -> None:
     """Raises BusyError for a target that was tried too often."""
     per_minute = OUTBOX_TRIALS_PER_MINUTE
-    if not here.rates.take(f"trials of {target[:200]}", per_minute, here.clock.now_us()):
+    counted = f"trials of {target[:OUTBOX_TRIALS_KEY_CHARS]}"
+    if not here.rates.take(counted, per_minute, here.clock.now_us()):
         raise BusyError("this target was tried too often within a minute", reason="too_many_trials")
 
 

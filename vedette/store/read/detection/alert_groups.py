@@ -10,7 +10,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import ALERT_GROUP_FIELDS_MAX, ALERT_GROUP_VALUES_MAX, ALERT_TREND_DAYS
+from vedette.limits import (
+    ALERT_GROUP_FIELDS_MAX,
+    ALERT_GROUP_VALUES_MAX,
+    ALERT_TREND_DAYS,
+    ROWS_DEFAULT,
+)
 from vedette.model.findings.alert import STATUSES
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
@@ -99,7 +104,7 @@ def group_alerts(
     sort: tuple[str, bool],
     *,
     start: int = 0,
-    rows: int = 10,
+    rows: int = ROWS_DEFAULT,
     now_us: int = 0,
     reach: Reach = EVERYWHERE,
 ) -> AlertGroups:

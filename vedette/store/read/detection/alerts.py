@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from vedette.errors import BadRequestError
+from vedette.limits import ROWS_DEFAULT
 from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_MAPS, ALERT_TEXTS, AlertRow
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query.compile.condition import SETTINGS, Condition
@@ -83,7 +84,7 @@ def search_alerts(
     order: Order,
     *,
     start: int = 0,
-    rows: int = 10,
+    rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
 ) -> Found:
     """The alerts of the scope that a condition selects: an exact total, and `rows` of them from
@@ -110,7 +111,7 @@ def alerts_page(
     *,
     columns: Sequence[str] = (),
     start: int = 0,
-    rows: int = 10,
+    rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
 ) -> list[AlertRow]:
     """The rows of `search_alerts` without counting all; of `columns`, `id` among them, where they
