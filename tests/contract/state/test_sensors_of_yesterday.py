@@ -50,7 +50,7 @@ def sensors(database: Database) -> Sensors:
 
 @pytest.mark.parametrize("contact", CONTACTS)
 @pytest.mark.parametrize(
-    ("heard_h", "is_counted"),
+    ("received_h", "is_counted"),
     [
         ((-1,), True),
         ((-24,), True),
