@@ -21,6 +21,8 @@ from tests.support.fleet_log import written
 from tests.support.served import Server, start_server, wait_for
 from vedette.store.engine.directory_lock import directory_lock
 
+pytestmark = pytest.mark.system
+
 IMPORT_S = 120
 KILLS = 2
 LONG = 12_000
