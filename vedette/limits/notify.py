@@ -164,8 +164,8 @@ RESPONSE_NAMES_MAX = 1_000
 RESPONSE_NAME_CHARS_MAX = 200
 """Characters of the name of a policy."""
 
-RESPONSE_CONDITION_CHARS_MAX = 300
-"""Characters of one name in a condition of a policy: a rule, a feed, a host."""
+RESPONSE_ENTRY_CHARS_MAX = 300
+"""Characters of the id of a rule, or of the name of a host, in a policy."""
 
 RESPONSE_TEXT_CHARS_MAX = 1_000
 """Characters that are kept of what became of a response."""

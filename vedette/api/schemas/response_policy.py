@@ -8,7 +8,7 @@ from vedette.api.schemas.members import as_text, flag
 from vedette.api.schemas.wire_values import instant
 from vedette.errors import BadRequestError
 from vedette.limits import (
-    RESPONSE_CONDITION_CHARS_MAX,
+    RESPONSE_ENTRY_CHARS_MAX,
     RESPONSE_HOURS_MAX,
     RESPONSE_NAME_CHARS_MAX,
     RESPONSE_NAMES_MAX,
@@ -106,11 +106,11 @@ def _number(least: int, most: int) -> Callable[[Any], int]:
 def _names(value: Any) -> tuple[str, ...]:
     is_list = isinstance(value, list) and len(value) <= RESPONSE_NAMES_MAX
     if not is_list or not all(
-        isinstance(one, str) and 0 < len(one) <= RESPONSE_CONDITION_CHARS_MAX for one in value
+        isinstance(one, str) and 0 < len(one) <= RESPONSE_ENTRY_CHARS_MAX for one in value
     ):
         raise ValueError(
             f"must be a list of at most {RESPONSE_NAMES_MAX} texts"
-            f" of 1 to {RESPONSE_CONDITION_CHARS_MAX} characters"
+            f" of 1 to {RESPONSE_ENTRY_CHARS_MAX} characters"
         )
     return tuple(value)
 
