@@ -8,32 +8,48 @@ BIN    := $(VENV)/bin
 # Four workers for two cores: half of the time a worker waits, for servers that start and for clocks.
 # Each has engines and data directories of its own, and takes up to 3 GB with its servers.
 WORKERS ?= 4
+QUICK_WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test system thorough forms recorded detections fault contracts fuzz browser check types rules docs bench lock package screenshots clean
+.PHONY: demo quick test long all thorough forms recorded detections fault contracts fuzz browser check types rules docs bench lock package screenshots clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/vedette demo
 
+# The tiers of the tests (tests/support/tiers.py): each file is `quick`, `product` or `long`.
+# Units, properties and the rules of the house: no server, no engine, no browser. They rarely wait,
+# so that more workers than cores only add starts.
+quick: $(VENV)/.dev
+	$(PYTEST) -n $(QUICK_WORKERS) --tiers quick $(ARGS)
+
+# The whole product once, with a real server, real clients and a browser.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not system" $(ARGS)
+	$(PYTEST) -n $(WORKERS) --tiers quick,product $(ARGS)
 
-# Several servers, faults, old stores, packages, the Linux sensor, and what goes over all screens. CI runs both.
-system: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m system $(ARGS)
+# All other files: what is dear among units and properties, the rest of the API, the console and the
+# contracts, faults, several servers, old stores, packages and the Linux sensor.
+long: $(VENV)/.dev
+	$(PYTEST) -n $(WORKERS) --tiers long $(ARGS)
 
-# All long forms, one after the other: some hours. `make test system` proves each behaviour once.
-thorough: test system forms fault contracts fuzz browser recorded
+# What has to hold before a change lands; CI runs it. `check` runs the rules of the house.
+all:
+	$(MAKE) -j2 check
+	$(MAKE) test ARGS="--ignore=tests/house $(ARGS)"
+	$(MAKE) long
+
+# All long forms, one after the other: some hours. `make all` proves each behaviour once.
+thorough: all forms fault contracts fuzz browser recorded
 
 # What draws at random or goes over a whole corpus, with all its draws and cases: an hour.
 forms: $(VENV)/.dev
-	VEDETTE_TEST_THOROUGH=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/property tests/contract tests/unit tests/api $(ARGS)
+	VEDETTE_TEST_THOROUGH=1 $(PYTEST) -n $(WORKERS) tests/property tests/contract tests/unit tests/api $(ARGS)
 
 # Recorded attacks from ../shared, each into a server of its own: many minutes.
 recorded: $(VENV)/.dev
-	VEDETTE_TEST_RECORDED=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/recorded tests/api/test_shared_queries.py $(ARGS)
+	VEDETTE_TEST_RECORDED=1 $(PYTEST) -n $(WORKERS) tests/recorded tests/api/test_shared_queries.py $(ARGS)
 
 # Which public rules fire where on the recorded sets, against what is expected: some minutes.
 SHARED ?= ../shared/data
@@ -42,17 +58,17 @@ detections: $(VENV)/.dev
 	  $(wildcard $(SHARED)/telemetry/*.zip $(SHARED)/telemetry/*.tar.gz) \
 	  --expect tests/recorded/detections.json
 
-# Kills, full disks and overload in 200 seeded rounds: a quarter of an hour. `make system` has a short form.
+# Kills, full disks and overload in 200 seeded rounds: a quarter of an hour. `make long` has a short form.
 fault: $(VENV)/.dev
-	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/fault tests/contract/store/test_upgrade.py $(ARGS)
+	VEDETTE_TEST_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -n $(WORKERS) tests/fault tests/contract/store/test_upgrade.py $(ARGS)
 
 # All contracts also on Distributed tables, of one shard and of two, and what is drawn at random on two,
-# too: an hour. `make test` has some contracts on two.
+# too: an hour. `make long` has some contracts on two.
 contracts: $(VENV)/.dev
-	VEDETTE_TEST_STORES=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests/contract tests/property $(ARGS)
+	VEDETTE_TEST_STORES=1 $(PYTEST) -n $(WORKERS) tests/contract tests/property $(ARGS)
 
 # Damaged files of programs by the ten thousand, and 50,000 requests of schemathesis, made of /openapi.json.
-# `make test` has a few of each.
+# `make long` has a few of each.
 fuzz: $(VENV)/.dev
 	VEDETTE_FUZZ_FILES=$(or $(FILES),20000) $(BIN)/python -m pytest -q tests/unit/binaries/test_damaged_files.py $(ARGS)
 	VEDETTE_FUZZ_REQUESTS=$(or $(REQUESTS),50000) $(BIN)/python -m pytest -s tests/flow/test_openapi_fuzz.py $(ARGS)

@@ -7,6 +7,7 @@ from bench import (
     alert_export,
     alerts,
     analysis,
+    billion,
     binaries,
     console,
     demo,
@@ -17,8 +18,10 @@ from bench import (
     forwarder,
     fuzz,
     hostile,
+    idle,
     imports,
     ingest,
+    logs,
     query,
     search,
     sensor,
@@ -46,10 +49,12 @@ PARTS: tuple[Part, ...] = (
     feeds.PART,
     binaries.PART,
     fleet.PART,
+    idle.PART,
     hostile.PART,
     starve.PART,
     sensor.PART,
     alerts.PART,
+    logs.PART,
     watchlists.PART,
     forwarder.PART,
     alert_export.PART,
@@ -57,7 +62,7 @@ PARTS: tuple[Part, ...] = (
     update_jobs.PART,
 )
 
-LONG: tuple[Part, ...] = (query.LARGE, servers.PART, fuzz.PART, soak.PART)
+LONG: tuple[Part, ...] = (query.LARGE, billion.PART, servers.PART, fuzz.PART, soak.PART)
 """Parts that run only when they are named: a quarter of an hour and more."""
 
 

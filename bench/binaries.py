@@ -20,6 +20,7 @@ from tests.support.pe_file import icon_image, pe_file
 from vedette.binaries.file_reader import FileReader
 from vedette.binaries.trust_store import TrustStore
 from vedette.ingest.fold import BinarySighting
+from vedette.model.columns import RANK_LENGTH
 from vedette.model.event import BinarySeen
 from vedette.model.scope import EVERYTHING
 from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
@@ -30,6 +31,7 @@ from vedette.settings import Settings
 from vedette.store.engine.client import Engine
 from vedette.store.engine.open import open_engine
 from vedette.store.schema.create import create_tables
+from vedette.store.schema.tables import CMDLINE_SHAPE
 
 BINARIES: Final = 1_000_000
 SEGMENTS: Final = 1_000_000
@@ -57,23 +59,28 @@ _RARE: Final = (
     "prevalence_pair:[1 TO 3]",
     "prevalence_cmdline:1",
 )
-_SEGMENT_TABLE: Final = """
+_SEGMENT_TABLE: Final = f"""
 INSERT INTO segment (partition_ms, window_ms, sensor_id, process_id, segment_id, hostname, os_type,
-    path, process_name, process_md5, parent_name, parent_path, parent_md5, username, cmdline,
-    start, last_update, last_server_update)
+    path_claim, process_name_claim, process_md5_claim, parent_name_claim, parent_path_claim,
+    parent_md5_claim, username_claim, cmdline_claim, cmdline_shape_claim, start_claim, last_update,
+    last_server_update)
+WITH repeat(char(0), {RANK_LENGTH:d}) AS rank,
+    concat('tool', toString(kind), '.exe --type=renderer --handle=', toString(number),
+        ' --id=', lower(hex(MD5(toString(number)))), if(number % 50000 = 0, ' --rare', ''))
+        AS cmdline
 SELECT 1780300800000, 1780300800000 + (number % 2000) * 300000, number % 2000 + 1,
     lower(hex(MD5(toString(number)))), 1, concat('host', toString(number % 2000)), 'windows',
-    concat('c:\\\\tools\\\\tool', toString(kind), '.exe'), concat('tool', toString(kind), '.exe'),
-    lower(hex(MD5(toString(kind)))), concat('tool', toString(other), '.exe'),
-    concat('c:\\\\tools\\\\tool', toString(other), '.exe'), lower(hex(MD5(toString(other)))),
-    concat('user', toString(number % 4000)),
-    concat('tool', toString(kind), '.exe --type=renderer --handle=', toString(number),
-        ' --id=', lower(hex(MD5(toString(number)))), if(number % 50000 = 0, ' --rare', '')),
-    toDateTime64(1780300800 + number, 6, 'UTC'), toDateTime64(1780300800 + number, 6, 'UTC'),
-    toDateTime64(1780300800 + number, 6, 'UTC')
+    concat(rank, 'c:\\\\tools\\\\tool', toString(kind), '.exe'),
+    concat(rank, 'tool', toString(kind), '.exe'), concat(rank, lower(hex(MD5(toString(kind))))),
+    concat(rank, 'tool', toString(other), '.exe'),
+    concat(rank, 'c:\\\\tools\\\\tool', toString(other), '.exe'),
+    concat(rank, lower(hex(MD5(toString(other))))),
+    concat(rank, 'user', toString(number % 4000)), concat(rank, cmdline),
+    toUInt128(xxHash64({CMDLINE_SHAPE})), toUInt128(1780300800 + number) * 1000000,
+    toDateTime64(1780300800 + number, 6, 'UTC'), toDateTime64(1780300800 + number, 6, 'UTC')
 FROM (SELECT number, number % 7 = 0 ? number % 20000 : number % 300 AS kind,
     intHash32(number) % 100 = 0 ? number % 3000 : number % 40 AS other
-    FROM numbers({segments}))
+    FROM numbers({{segments}}))
 """
 _TABLE: Final = """
 INSERT INTO binary (hash, sensor_id, md5, sha256, product_name, company_name, digsig_result,

@@ -1,4 +1,4 @@
-"""How long until `vedette demo` is ready, from nothing."""
+"""Measures the time until `vedette demo` is ready, without existing data."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""What thousands of Sigma rules cost at ingest, and how soon a hit is an alert.
+"""Measures the cost of thousands of Sigma rules at ingest, and the delay from hit to alert.
 
-The rules are the public ones that lie next to the repository, those of level low and informational
-too; without them, the starter pack.
+The rules are the public rules next to the repository, including those of level low and
+informational; without them, the starter pack.
 """
 
 import tarfile

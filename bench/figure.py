@@ -1,4 +1,4 @@
-"""What a part of the bench gives back."""
+"""Result of a part of the benchmark."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ DAY_US: Final = 86_400 * 1_000_000
 """Since when the fleet is there."""
 
 SERVED: Final = 10_000
-"""Of the sensors, those that check in: what 500 a second would be at half a minute each."""
+"""Number of sensors that check in, in turn."""
 
 
 def run(room: Path) -> Outcome:

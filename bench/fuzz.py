@@ -16,13 +16,13 @@ from pathlib import Path
 from bench.figure import Figure, Outcome, Part
 from bench.fuzz_queries import queries
 from bench.segments import BEGIN_MS, fill
-from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
 from vedette.search.processes.process_search import search_processes
 from vedette.settings import Settings
 from vedette.store.engine.client import Engine
 from vedette.store.engine.open import open_engine
+from vedette.web.processes.search_parameters_json import search_request
 
 QUERIES = int(os.environ.get("VEDETTE_FUZZ_QUERIES", "100000"))
 SEED = int(os.environ.get("VEDETTE_SEED", "5"))

@@ -1,9 +1,9 @@
-"""How fast `/healthz` answers while the attackers' corpus of the tests is played, and the memory of
-the server meanwhile.
+"""Measures the response time of `/healthz` and the server's memory during the attackers' corpus of
+the tests.
 
-The prober is a process of its own with a real-time policy, so that its own turns at the cores do
-not count, and makes a new TLS connection for each probe. The attackers share the cores with the
-server, but have only what it leaves idle, as other machines would not take these cores at all.
+The prober is a separate process with a real-time policy, so that its own scheduling does not count,
+and opens a new TLS connection for each probe. The attackers share the cores with the server but use
+only idle time, because real attackers would not use these cores at all.
 """
 
 import os

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, Final
 
 from bench.segments import BEGIN_MS, WINDOW_MS, template
+from vedette.model.columns import RANK_LENGTH
 from vedette.model.event import Filemod, Modload, Netconn, ProcessEvent, Regmod
 from vedette.model.segment import PartialSegment
 from vedette.store.engine.client import ClickHouseEngine
@@ -59,15 +60,16 @@ def fill(engine: ClickHouseEngine) -> None:
 
 
 _NEIGHBOURS: Final = f"""
-INSERT INTO segment (partition_ms, window_ms, segment_id, sensor_id, process_id, hostname, path,
-    last_update, first_server_update, filemod_count, filemod_time, filemod_path)
+INSERT INTO segment (partition_ms, window_ms, segment_id, sensor_id, process_id, hostname,
+    path_claim, last_update, first_server_update, filemod_count, filemod_time, filemod_path)
 WITH toUInt64({BEGIN_MS} + intDiv(number, {NEIGHBOURS}) * {WINDOW_MS}) AS at_ms,
     number % {NEIGHBOURS} AS neighbour, toUInt32(1 + neighbour % 8) AS host,
     fromUnixTimestamp64Milli(toInt64(at_ms), 'UTC') AS at
 SELECT {BEGIN_MS}, at_ms, at_ms, host,
     concat(leftPad(lower(hex(host)), 8, '0'), '-0000-0000-0000-',
         leftPad(lower(hex(neighbour)), 12, '0')),
-    'other.corp.example', 'c:\\\\windows\\\\system32\\\\svchost.exe', at, at,
+    'other.corp.example',
+    concat(repeat(char(0), {RANK_LENGTH:d}), 'c:\\\\windows\\\\system32\\\\svchost.exe'), at, at,
     4, arrayMap(n -> at + toIntervalSecond(n), range(4)),
     arrayMap(n -> concat('c:\\\\temp\\\\', toString(number * n), '.tmp'), range(4))
 FROM numbers({SEGMENTS * NEIGHBOURS})
@@ -97,9 +99,16 @@ def _segment(draw: Random, seed: PartialSegment, number: int) -> PartialSegment:
         "hostname": "busy.corp.example",
     }
     return PartialSegment(
-        BEGIN_MS, window_ms, window_ms, 1, PROCESS_ID, metadata, events,
-        [draw.getrandbits(48) for _ in range(EVENTS_A_SEGMENT)], [],
-    )  # fmt: skip
+        BEGIN_MS,
+        window_ms,
+        window_ms,
+        1,
+        PROCESS_ID,
+        metadata,
+        events,
+        [draw.getrandbits(48) for _ in range(EVENTS_A_SEGMENT)],
+        [],
+    )
 
 
 def _event(draw: Random, at_us: int) -> tuple[str, ProcessEvent]:

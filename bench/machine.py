@@ -1,5 +1,5 @@
-"""How fast this machine is while it measures: shared ones differ by three from hour to hour, in
-their memory while a loop runs as fast as ever."""
+"""Measures the speed of this machine during a benchmark: the memory of shared machines varies by a
+factor of three from hour to hour, while a loop keeps its speed."""
 
 import mmap
 import os

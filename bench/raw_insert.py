@@ -1,10 +1,10 @@
-"""What chDB alone takes: segment rows of a stopped server, inserted again by nobody else.
+"""Measures chDB alone: inserts the segment rows of a stopped server into an empty store.
 
     python -m bench.raw_insert export DATA FILE     rows of a server's store to an Arrow file
     python -m bench.raw_insert insert FILE DIR      the same rows into an empty store, timed
 
-Two processes, because one process can have one store open. Inserting uses the server's own
-tables and durability, and blocks of as many events as its commits have.
+Two processes, because a process can open only one store. The insert uses the server's tables and
+durability settings, and blocks with as many events as a commit.
 """
 
 import json

@@ -1,8 +1,9 @@
-"""What thousands of Sigma rules cost on recorded telemetry: much PowerShell, little repetition.
+"""Measures the cost of thousands of Sigma rules on recorded telemetry: much PowerShell, little
+repetition.
 
-`vedette import` of the recorded sets that lie next to the repository, by itself, into a directory
-with all public rules on and one without any, in turn. What a start costs, import of a file of a few
-records, is taken off.
+Runs `vedette import` on the recorded sets next to the repository, alternately into a directory with
+all public rules and one without rules. Subtracts the startup time: an import of a file with a few
+records.
 """
 
 import os

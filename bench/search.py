@@ -37,7 +37,7 @@ _REST_S = 20
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, with one query a run."""
+    """A kind of search, with one query per run."""
 
     name: str
     queries: Sequence[str]
@@ -45,9 +45,20 @@ class Question:
 
 
 _WORDS = (
-    *("msbuild release", "renderer ticks", "cl.exe nologo", "eslint stdin", "gcc wall"),
-    *("chrome lang", "remotesigned inventory", "robocopy mir", "csc.exe utf8output"),
-    *("processid dllhost", "winword docx", "git porcelain", "rsync nightly", "link.exe machine"),
+    "msbuild release",
+    "renderer ticks",
+    "cl.exe nologo",
+    "eslint stdin",
+    "gcc wall",
+    "chrome lang",
+    "remotesigned inventory",
+    "robocopy mir",
+    "csc.exe utf8output",
+    "processid dllhost",
+    "winword docx",
+    "git porcelain",
+    "rsync nightly",
+    "link.exe machine",
 )
 _SUFFIXES = tuple(image.path.rsplit("\\", 1)[-1].lower() for image in WINDOWS_PROGRAMS[:40])
 _HASHES = tuple(

@@ -1,8 +1,9 @@
-"""What the Linux sensor costs at 500 program starts a second, and whether it reports all of them.
+"""Measures the cost of the Linux sensor at 500 program starts per second, and checks that it
+reports all of them.
 
-Root only: it takes the machine's audit system over for half a minute and gives it back. Its
-rules watch one user that nobody else is, and its files one empty file system, so that what else
-runs here is not measured.
+Requires root: it takes over the audit system of the machine for half a minute and restores it. Its
+rules watch a user that runs nothing else, and an empty file system, so that other activity of the
+machine is not measured.
 """
 
 import os

@@ -58,7 +58,7 @@ def run(room: Path) -> Outcome:
 
 
 def _hosts_of(cluster: ServerCluster, servers: Sequence[Server]) -> list[list[Sender]]:
-    """Of each server the senders whose hosts it has, after one request of each."""
+    """Returns the senders of each server whose hosts it owns, after one request of each sender."""
     senders = [Sender(f"bench-{n}.example", numbered=True) for n in range(HOSTS)]
     with servers[0].sender() as client:
         for sender in senders:
@@ -79,7 +79,7 @@ def _hosts_of(cluster: ServerCluster, servers: Sequence[Server]) -> list[list[Se
 def _send(
     servers: Sequence[Server], own: Sequence[Sequence[Sender]], seconds: float
 ) -> list[list[float]]:
-    """By server, how long each request took, in seconds."""
+    """Returns the durations (s) of the requests by server."""
     took: list[list[float]] = [[] for _ in servers]
     until = time.monotonic() + seconds
 

@@ -1,8 +1,8 @@
-"""What ingest and check-ins keep while one user has 40 of the dearest searches on their way.
+"""Measures ingest and check-ins while a user runs 40 of the most expensive searches.
 
-The same fleet is measured without searches and under them. Searches and check-ins come from
-processes of their own, so that they do not slow down the load generator but by the cores that they
-share with it and with the server: `python -m bench.starve searches|checkins ...`.
+Measures the same fleet without and with searches. Searches and check-ins come from separate
+processes, so that they slow down the load generator only through shared cores: `python -m
+bench.starve searches|checkins ...`.
 """
 
 import json
@@ -69,14 +69,17 @@ def run(room: Path) -> Outcome:
             Figure("ingest alone", quiet.events_per_s, "events/s"),
             Figure("ingest under searches", starved.events_per_s, "events/s"),
             Figure(
-                "share that ingest keeps", starved.events_per_s / quiet.events_per_s, "of 1",
+                "share that ingest keeps",
+                starved.events_per_s / quiet.events_per_s,
+                "of 1",
                 at_least=INGEST_SHARE_MIN,
             ),
             Figure("check-in alone, p95", _share(quiet_ms, 0.95), "ms"),
             Figure("check-in under searches, p95", _share(starved_ms, 0.95), "ms"),
             Figure(
                 "check-in under searches, p95 to that alone",
-                _share(starved_ms, 0.95) / _share(quiet_ms, 0.95), "times",
+                _share(starved_ms, 0.95) / _share(quiet_ms, 0.95),
+                "times",
                 at_most=CHECKIN_P95_TIMES_MAX,
             ),
         ),
@@ -85,7 +88,7 @@ def run(room: Path) -> Outcome:
             f"{len(quiet_ms)} and {len(starved_ms)} check-ins; events refused:"
             f" {quiet.refused + starved.refused}; errors: {[*quiet.errors, *starved.errors][:3]}",
         ),
-    )  # fmt: skip
+    )
 
 
 def _secret(data: Path) -> str:

@@ -1,10 +1,10 @@
-"""How many source records does a stopped server's store hold, and in how many bytes?
+"""Counts the source records in the store of a stopped server, and its bytes.
 `python -m bench.store_count DIR`
 
-Counts the distinct identities of records behind events and of kept records, so that nothing
-stored twice counts twice and nothing lost counts at all. Bytes are those of active parts: what was
-merged stays on the disk for some minutes. Opens the store in a process of its own, because one
-process can have one store open.
+Counts the distinct identities of records behind events and of kept records, so that duplicates
+count once and lost records do not count. Bytes are those of active parts, because merged parts
+remain on disk for some minutes. Opens the store in a separate process, because a process can open
+only one store.
 """
 
 import json

@@ -30,7 +30,7 @@ class SwitchedLoad:
     """Switches while a load runs, and notes what was stored between."""
 
     pid: int
-    """Of the server."""
+    """Process id of the server."""
     switch: Callable[[bool], None]
     warm_s: float
     """Before the first turn, which is without."""
@@ -59,7 +59,7 @@ class SwitchedLoad:
         self._gone_s = gone_s + (time.monotonic() - now[1]) + self.settle_s
 
     def figures(self, name: str, target: float) -> tuple[Figure, ...]:
-        """Of what is called `name`; the target is of the ratio of rates."""
+        """Returns the figures, named after `name`. The target applies to the ratio of rates."""
         return (
             Figure(f"without {name}", self._median(False, _rate), "events/s"),
             Figure(f"with {name}", self._median(True, _rate), "events/s"),

@@ -58,11 +58,16 @@ def _tree(telemetry_us: int) -> Iterator[PartialSegment]:
         at_us = telemetry_us + number * 1_000
         reports = [
             Childproc(
-                member_id(number), telemetry_us + child * 1_000, 1, 0, member_id(child),
-                _path(child), 1_000 + child,
+                member_id(number),
+                telemetry_us + child * 1_000,
+                1,
+                0,
+                member_id(child),
+                _path(child),
+                1_000 + child,
             )
             for child in children
-        ]  # fmt: skip
+        ]
         parent = (number - 1) // FAN_OUT
         known = (
             {} if number == 0 else {"parent_id": member_id(parent), "parent_path": _path(parent)}

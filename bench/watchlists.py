@@ -20,10 +20,10 @@ from bench.segments import BEGIN_MS, fill
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import DrivenClock
 from vedette.errors import VedetteError
+from vedette.record.objects.watchlist import Watchlist
 from vedette.state.db.database import Database, open_database
 from vedette.state.jobs import watermarks
 from vedette.state.policy import watchlists
-from vedette.state.policy.watchlists import NewWatchlist
 from vedette.state.start import migrate
 from vedette.store.engine.open import open_engine
 from vedette.watchlists.rounds import FOLLOWER, WatchlistRounds
@@ -84,7 +84,7 @@ def _save(database: Database, queries: list[str]) -> None:
     """Watchlists without a stored past: the round is to be measured."""
     with database.writing() as connection:
         for query in queries:
-            new = NewWatchlist(query[:80], query, EVENTS)
+            new = Watchlist(name=query[:80], search_query=query, index_type=EVENTS)
             made = watchlists.add(connection, new, _NOW_US)
             known = watchlists.get(connection, made)
             watchlists.past_judged(connection, known, 0)

@@ -12,26 +12,28 @@ from typing import Final
 
 from jinja2 import Environment, nodes
 
-from vedette.console import catalogue, html, navigation, rule_facets, severity, time_range
-from vedette.console.catalogue import LANGUAGES, is_text
-from vedette.console.group_options import SECTIONS
-from vedette.console.screens import (
-    accounts,
-    alerts,
-    binaries,
-    data,
-    identity_sign_in,
-    process_search,
-    reports,
-    sensors,
-)
-from vedette.console.script_text import with_text
-from vedette.console.template_text import TemplateText
 from vedette.model.findings.alert import STATUSES
 from vedette.model.group import BINARY_ORDERS
 from vedette.model.principal import ROLE_NAMES
+from vedette.web.accounts import identity_sign_in_screen
+from vedette.web.accounts import screen as accounts_screen
+from vedette.web.alerts import screen as alerts_screen
+from vedette.web.feeds import threat_reports_screen
+from vedette.web.fleet import groups_screen
+from vedette.web.fleet import screen as fleet_screen
+from vedette.web.logs import screen as logs_screen
+from vedette.web.page import catalogue, html, navigation, severity, time_range, web_files
+from vedette.web.page.catalogue import LANGUAGES, is_text
+from vedette.web.page.group_options import SECTIONS
+from vedette.web.page.script_text import with_text
+from vedette.web.page.template_text import TemplateText
+from vedette.web.page.web_files import WEB
+from vedette.web.processes import search_screen
+from vedette.web.programs import screen as programs_screen
+from vedette.web.rules import rule_facets
+from vedette.web.server import data_screen
 
-CONSOLE: Final = Path(catalogue.__file__).parent
+TRANSLATIONS: Final = Path(catalogue.__file__).parent / "translations"
 HEADER: Final = (
     'msgid ""\nmsgstr ""\n"Project-Id-Version: Vedette\\n"\n"Language: {}\\n"\n'
     '"MIME-Version: 1.0\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
@@ -45,12 +47,12 @@ Messages = dict[str, list[str]]
 def messages() -> Messages:
     """All texts of the console, in the order of the files."""
     found: Messages = {}
-    for path in sorted((CONSOLE / "templates").rglob("*.html")):
+    for path in web_files.templates().values():
         for text in of_template(path.read_text()):
-            found.setdefault(text, []).append(path.relative_to(CONSOLE).as_posix())
-    for path in sorted((CONSOLE / "static").glob("*.js")):
+            found.setdefault(text, []).append(path.relative_to(WEB).as_posix())
+    for path in web_files.scripts().values():
         for text in of_script(path.read_text()):
-            found.setdefault(text, []).append(path.relative_to(CONSOLE).as_posix())
+            found.setdefault(text, []).append(path.relative_to(WEB).as_posix())
     for source, texts in named().items():
         for text in texts:
             if is_text(text):
@@ -87,7 +89,7 @@ def named() -> Mapping[str, list[str]]:
     entries = navigation.ENTRIES
     return {
         "navigation.py": [*(one.section for one in entries), *(one.label for one in entries)],
-        "html.py": [html.MORE, *html.WHO.values()],
+        "html.py": [html.MORE, *html.WHO],
         "severity.py": list(severity.LEVELS),
         "time_range.py": [
             "all time",
@@ -101,33 +103,46 @@ def named() -> Mapping[str, list[str]]:
             *(one.heading for one in options),
             *(one.meaning for one in options if one.meaning),
         ],
-        "screens/process_search.py": [
-            *(heading for heading, _ in process_search.FACETS.values()),
-            *(label for _, _, label in process_search.COUNTS),
-            *process_search.WEEKDAYS,
-            *(one.replace("_", " ") for one in process_search.TIME_FIELDS),
+        "processes/search_screen.py": [
+            *(heading for heading, _ in search_screen.FACETS.values()),
+            *(label for _, _, label in search_screen.COUNTS),
+            *search_screen.WEEKDAYS,
+            *(one.replace("_", " ") for one in search_screen.TIME_FIELDS),
         ],
-        "screens/alerts.py": [*alerts.GROUPS, *STATUSES, "assigned to"],
-        "screens/binaries.py": [heading for heading, _ in binaries.FACETS.values()],
-        "rule_facets.py": list(rule_facets.FACETS.values()),
-        "screens/reports.py": list(reports.SORTS),
-        "screens/sigma.py": [
-            *("in force", "pending", "disabled", "stopped", "unsupported", "informational")
+        "alerts/screen.py": [*alerts_screen.GROUPS, *STATUSES, "assigned to"],
+        "logs/screen.py": [heading for heading, _ in logs_screen.FACETS.values()],
+        "programs/screen.py": [heading for heading, _ in programs_screen.FACETS.values()],
+        "rules/rule_facets.py": list(rule_facets.FACETS.values()),
+        "feeds/threat_reports_screen.py": list(threat_reports_screen.SORTS),
+        "rules/screen.py": [
+            "in force",
+            "pending",
+            "disabled",
+            "stopped",
+            "unsupported",
+            "informational",
         ],
-        "screens/groups.py": list(BINARY_ORDERS),
-        "screens/data.py": ["hot", "warm", "cold"],
-        "screens/jobs.py": ["created", "pending", "in progress", "completed", "cancelled"],
-        "screens/sensors.py": [
-            *("Online", "Offline", "Uninstalled", "Uninstall Pending"),
-            *(*sensors.PHASES, *sensors.WHY_NO_ORDERS),
+        "fleet/groups_screen.py": [*BINARY_ORDERS, *groups_screen.NO_INSTALLER],
+        "server/data_screen.py": ["hot", "warm", "cold"],
+        "fleet/jobs_screen.py": ["created", "pending", "in progress", "completed", "cancelled"],
+        "fleet/screen.py": [
+            "Online",
+            "Offline",
+            "Uninstalled",
+            "Uninstall Pending",
+            *fleet_screen.PHASES,
+            *fleet_screen.WHY_NO_ORDERS,
         ],
-        "screens/identity_sign_in.py": [*identity_sign_in.WORDS.values(), identity_sign_in.FAILED],
-        "screens/accounts.py": [
-            *(one.capitalize() for one in (*accounts.TABS, *data.TABS)),
-            *(f"New {one[:-1]}" for one in accounts.TABS),
+        "accounts/identity_sign_in_screen.py": [
+            *identity_sign_in_screen.WORDS.values(),
+            identity_sign_in_screen.FAILED,
+        ],
+        "accounts/screen.py": [
+            *(one.capitalize() for one in (*accounts_screen.TABS, *data_screen.TABS)),
+            *(f"New {one[:-1]}" for one in accounts_screen.TABS),
             *ROLE_NAMES.values(),
         ],
-        "fragments": ["never seen", "suppressed", "unmounted", "expired", "not permitted"],
+        "page/fragments": ["never seen", "suppressed", "unmounted", "expired", "not permitted"],
     }
 
 
@@ -145,7 +160,7 @@ def main() -> None:
     for language in LANGUAGES:
         if language == catalogue.ENGLISH:
             continue
-        path = CONSOLE / "translations" / f"{language}.po"
+        path = TRANSLATIONS / f"{language}.po"
         known = dict(catalogue.entries(path.read_text())) if path.exists() else {}
         path.write_text(text_of(language, found, known))
         print(f"{path.name}: {len(found)} messages, {len(set(found) - set(known))} to translate")

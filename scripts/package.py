@@ -61,9 +61,18 @@ def wheel(out: Path) -> Path:
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "vedette", source / "vedette", ignore=ignored)
         _run(
-            *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"),
-            *("--no-build-isolation", "--no-index", "--disable-pip-version-check"),
-            *("--wheel-dir", str(out), str(source)),
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-index",
+            "--disable-pip-version-check",
+            "--wheel-dir",
+            str(out),
+            str(source),
         )
     return max(out.glob("vedette-*.whl"), key=lambda path: path.stat().st_mtime)
 
@@ -86,8 +95,15 @@ def debian_package(
         _add_files(tree, version)
         _settle(tree)
         file = out / f"vedette_{version}_{_machine()}.deb"
-        _run("dpkg-deb", "--build", "--root-owner-group", f"-Z{compression}", "--threads-max=1",
-             str(tree), str(file))  # fmt: skip
+        _run(
+            "dpkg-deb",
+            "--build",
+            "--root-owner-group",
+            f"-Z{compression}",
+            "--threads-max=1",
+            str(tree),
+            str(file),
+        )
     return file
 
 

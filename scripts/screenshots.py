@@ -1,6 +1,6 @@
 """Pictures of every screen of the console, in light, dark, on a phone and in German, to look at:
-`python -m scripts.screenshots DIRECTORY`, with a demo server that runs. With `--docs` those of
-docs/console.md alone, into docs/pictures."""
+`python -m scripts.screenshots DIRECTORY`, with a demo server that runs. With `--docs` only those of
+docs/console-first-walk.md, into docs/pictures."""
 
 import argparse
 import re
@@ -55,6 +55,7 @@ SCREENS = {
     "groups": Screen("/ui/groups"),
     "group": Screen("/ui/groups/1"),
     "reports": Screen("/ui/reports"),
+    "logs": Screen("/ui/log?t=all"),
     "binaries": Screen("/ui/binary"),
     "binary": Screen("/ui/binary/{md5}"),
     "bans": Screen("/ui/bans"),

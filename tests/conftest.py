@@ -27,6 +27,7 @@ from tests.support.passwords import hash_cheaply
 from tests.support.ports import free_port
 from tests.support.rewritten import rewrite_before_workers
 from tests.support.store_pool import StorePool
+from tests.support.tiers import TESTS, TIERS, chosen_tiers, tier_of
 from tests.support.two_shards import policies
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed
 from vedette.store.engine.client import ClickHouseEngine
@@ -79,7 +80,7 @@ _OF_TESTS = (
     "GRANT SYSTEM ON *.*",
     "GRANT SELECT ON system.*",
 )
-"""What tests do by themselves, besides what a server does (`store/engine/grants.py`)."""
+"""Grants that tests need in addition to those of a server (`store/engine/grants.py`)."""
 
 _REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 _AWAY = "<replica><host>127.0.0.9</host><port>9</port></replica>"
@@ -110,21 +111,22 @@ def pytest_configure(config: pytest.Config) -> None:
         gc.disable()  # what collecting makes is no garbage
 
 
-_SYSTEM = "pytest.mark.system"
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "collect the files of these tiers only, as in quick,product (tests/support/tiers.py)"
+    parser.addoption("--tiers", default="", help=text)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Modules of which `make test` or `make system` runs nothing are not imported."""
-    is_wanted = {"system": True, "not system": False}.get(config.option.markexpr)
-    if is_wanted is None or not collection_path.match("test_*.py"):
+    """Ignores the test files of the tiers that a run leaves out; they are not imported."""
+    if not collection_path.match("test_*.py") or not collection_path.is_relative_to(TESTS):
         return None
-    return (_SYSTEM in collection_path.read_text()) is not is_wanted or None
+    return tier_of(collection_path) not in chosen_tiers(config.getoption("tiers")) or None
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """For whoever names a module that this run leaves out."""
-    is_apart = config.option.markexpr == "not system"
-    return "left out: tests of the whole system, `make system`" if is_apart else ""
+    """Names the tiers that this run leaves out."""
+    left_out = sorted(set(TIERS) - chosen_tiers(config.getoption("tiers")))
+    return f"tiers that are left out: {', '.join(left_out)}" if left_out else ""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -184,8 +186,8 @@ def _spread(some: list[_Group], others: list[_Group]) -> list[_Group]:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays until the end: the collector of garbage need not go
-    over it again and again."""
+    """Excludes imported and collected objects from garbage collection, because they exist until the
+    end of the run."""
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -1,8 +1,8 @@
-"""The one place that reads the clock.
+"""The one place where the server reads the clock.
 
-Everything below `pipeline` takes time as an argument; what runs on a clock takes a `Clock`, so
-that a test can drive it. Times are integers: epoch microseconds (`*_us`) or epoch milliseconds
-(`*_ms`), always UTC. Whether the wall clock can be trusted is `clock_guard.py`.
+Modules below `pipeline` take the time as an argument. What runs on a clock takes a `Clock`, so that
+a test can drive it. Times are integers: epoch microseconds (`*_us`) or epoch milliseconds (`*_ms`),
+always UTC. `clock_guard.py` decides whether the wall clock can be trusted.
 """
 
 import time
@@ -16,20 +16,21 @@ class Clock(Protocol):
     """Wall time and elapsed time."""
 
     def now_us(self) -> int:
-        """Epoch microseconds, UTC. Jumps when somebody sets the clock."""
+        """Returns epoch microseconds, UTC. Jumps when somebody sets the clock."""
         ...
 
     def elapsed_us(self) -> int:
-        """Microseconds since the machine booted, suspension included. Never jumps."""
+        """Returns microseconds since the machine booted, including time in suspension. Never
+        jumps."""
         ...
 
     def boot_id(self) -> str:
-        """Names the boot that `elapsed_us` counts from; "" where it is not known."""
+        """Identifies the boot that `elapsed_us` counts from; "" if it is not known."""
         ...
 
 
 class SystemClock:
-    """The host's clock."""
+    """The clock of the host."""
 
     def now_us(self) -> int:
         return time.time_ns() // 1_000
@@ -45,7 +46,7 @@ class SystemClock:
 
 
 class DrivenClock:
-    """A clock that only moves when it is advanced: for tests, the demo and replays."""
+    """A clock that only moves when it is advanced, for tests, the demo and replays."""
 
     def __init__(self, now_us: int) -> None:
         self._now_us = now_us
@@ -61,11 +62,11 @@ class DrivenClock:
         return ""
 
     def advance(self, seconds: float) -> None:
-        """Time passes."""
+        """Advances the wall clock and the elapsed time."""
         moved_us = int(seconds * 1_000_000)
         self._now_us += moved_us
         self._elapsed_us += moved_us
 
     def set_wall(self, now_us: int) -> None:
-        """Somebody sets the wall clock; no time passes."""
+        """Sets the wall clock; the elapsed time stays the same."""
         self._now_us = now_us

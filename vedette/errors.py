@@ -1,9 +1,10 @@
-"""The errors of the server, by who can mend them.
+"""The errors of the server, by who can fix them.
 
     VedetteError
-    ├── CallerError            4xx: the caller can mend it; `reason` is a stable word
+    ├── CallerError            4xx: the caller can fix it; `reason` is a stable word
     │   ├── QueryError         400 query_malformed_syntax, with the place in the text
     │   ├── BadRequestError    400
+    │   │   └── InvalidBodyError   400, with the path and text of every fault
     │   ├── UnauthorizedError  401
     │   ├── ForbiddenError     403
     │   ├── NotFoundError      404
@@ -14,15 +15,15 @@
     ├── UnavailableError       503: the store or the disk refuses, send again later
     └── StartError             the server cannot start; the text says what to do
 
-The HTTP layer maps them in one table (`api/http/error_responses.py`). Anything else is a bug: 500.
+The HTTP layer maps them in one table (`web/http/error_responses.py`). Anything else is a bug: 500.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
 class VedetteError(Exception):
-    """Root of everything the server raises on purpose."""
+    """Base class of all errors that the server raises on purpose."""
 
     reason = "error"
 
@@ -34,7 +35,7 @@ class VedetteError(Exception):
 
 
 class CallerError(VedetteError):
-    """The request is at fault; sending it again unchanged gives the same answer."""
+    """The request is at fault. Sending it again unchanged gives the same answer."""
 
     reason = "bad_request"
 
@@ -43,8 +44,17 @@ class BadRequestError(CallerError):
     """A parameter or body that cannot be understood."""
 
 
+class InvalidBodyError(BadRequestError):
+    """A JSON body with faults. `faults` are pairs of a member's path and what is wrong with the
+    member's value."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{path}: {text}" if path else text for path, text in faults))
+        self.faults = faults
+
+
 class QueryError(CallerError):
-    """A query that cannot be read; `start` and `end` are character offsets into it."""
+    """A query that cannot be parsed. `start` and `end` are character offsets into it."""
 
     reason = "query_malformed_syntax"
 
@@ -61,26 +71,26 @@ class UnauthorizedError(CallerError):
 
 
 class ForbiddenError(CallerError):
-    """A good token that may not do this."""
+    """A valid token that does not permit the request."""
 
     reason = "forbidden"
 
 
 class NotFoundError(CallerError):
-    """What the path names does not exist, or the caller may not see it."""
+    """The object in the path does not exist, or the caller may not see it."""
 
     reason = "not_found"
 
 
 class ConflictError(CallerError):
-    """The thing exists already, or its state forbids the change."""
+    """The object already exists, or its state forbids the change."""
 
     reason = "conflict"
 
 
 class StaleError(ConflictError):
-    """Somebody else has changed a record since the caller read it; `changed` is what is now, by
-    member."""
+    """Somebody else has changed a record since the caller read it. `changed` has the current values
+    by member."""
 
     reason = "changed_meanwhile"
 
@@ -90,24 +100,25 @@ class StaleError(ConflictError):
 
 
 class TooLargeError(CallerError):
-    """A body above its limit, as sent or after decompression."""
+    """A body above its size limit, as sent or after decompression."""
 
     reason = "too_large"
 
 
 class BusyError(VedetteError):
-    """The queue is full. The sender keeps its copy and comes back."""
+    """The queue is full. The sender keeps its copy and sends it again later."""
 
     reason = "busy"
 
 
 class UnavailableError(VedetteError):
-    """The store cannot take or answer now. The sender keeps its copy and comes back."""
+    """The store cannot take data or answer now. The sender keeps its copy and sends it again
+    later."""
 
     reason = "unavailable"
 
 
 class StartError(VedetteError):
-    """The server or command cannot start; the message says what to do about it."""
+    """The server or command cannot start. The message says what to do about it."""
 
     reason = "start_failed"

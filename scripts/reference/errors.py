@@ -7,8 +7,8 @@ from typing import Final
 from scripts.reference.markdown import code, paragraph, table
 from scripts.reference.source import file_reasons, record_reasons, request_reasons
 from vedette import errors
-from vedette.api.http.error_responses import REASONS, STATUSES
 from vedette.errors import VedetteError
+from vedette.web.http.error_responses import REASONS, STATUSES
 
 REQUEST: Final[Mapping[str, str]] = {
     "address_not_approved": "The caller's address is not approved; only approved ones may call.",
@@ -22,6 +22,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "claims_unusable": "No user can be made of the identity's claims.",
     "clock_in_doubt": "The server's clock was set. Keep the data; come back after `Retry-After`.",
     "conflict": "The thing exists already, or its state forbids the change.",
+    "selects_all": "A bulk change without a condition; add one, or send `allow_all`: true.",
     "count_changed": "The selection is not the `expected` number of alerts; count it again.",
     "csrf_token_needed": "A change by a session without its `X-CSRF-Token`, or from another site.",
     "damaged_blob": "The stored bytes of a file are damaged; somebody has to restore them.",
@@ -70,6 +71,8 @@ REQUEST: Final[Mapping[str, str]] = {
     "too_large": "A body over its limit, as sent or inflated.",
     "too_many_trials": "Too many test messages to one target within a minute.",
     "too_many_failures": "Too many requests with bad tokens from one address.",
+    "too_many_changes": "The user changes more in a minute than it may, with all tokens together.",
+    "quota": "The server, or this user, has as many objects of the kind as it may have.",
     "too_many_requests": "The token makes more requests than it may: `requests_per_minute`.",
     "unauthorized": "No token, or one that is unknown, revoked or expired.",
     "unavailable": "The store cannot take or answer now. Come back after `Retry-After`.",
@@ -79,11 +82,12 @@ REQUEST: Final[Mapping[str, str]] = {
 """Of whole requests."""
 
 RECORD: Final[Mapping[str, str]] = {
-    "bad_event": "A member of a sensor's event is of a wrong type, or missing.",
+    "bad_event": "A member of an event is of a wrong type, or missing.",
     "bad_host": "The host's name cannot be one, or no further host is taken in.",
-    "bad_process": "A sensor's event does not name its process by pid and start.",
+    "bad_process": "An event names no process: a sensor's by pid and start, an agent's by pid.",
     "bad_text": "The record is not UTF-8.",
     "bad_time": "A time that cannot be believed: before 1970, or over a day ahead of the server.",
+    "bad_line": "A line of an audit or Santa log whose head is damaged or cut short.",
     "bad_xml": "An XML event that is damaged, or that declares a document type.",
     "illegal_argument_exception": "A bulk action that is not served: only create and index are.",
     "internal_error": "A bug; the log has it. The other records were taken.",
@@ -91,7 +95,6 @@ RECORD: Final[Mapping[str, str]] = {
     "no_time": "The record has no time.",
     "not_an_object": "JSON, but not an object.",
     "not_json": "Not JSON, not XML, and no log line that is known.",
-    "other_group": "The host belongs to another sensor group than the ingest token.",
     "stuck": "The record stalled a worker process repeatedly, and is not processed again.",
     "too_deep": "Nested deeper than a record may be.",
     "too_large": "Larger than a record may be.",
@@ -103,12 +106,12 @@ FILE: Final[Mapping[str, str]] = {
     "bomb": "The archive inflates beyond all proportion, or has too many members.",
     "damaged": "The file, member or chunk cannot be read; what came before it was.",
     "empty": "The file has no bytes.",
-    "link": "A link, a device or a sparse file: never followed.",
+    "link": "A link (also to a folder), a device or a sparse file: never followed.",
     "no_records": "Nothing in the file is a record of a known format.",
     "outside": "The member's name leads out of the archive.",
     "too_deep": "An archive in too many archives.",
     "unknown_kind": "The first bytes are those of no log and no archive.",
-    "unreadable": "The file cannot be opened.",
+    "unreadable": "The file or folder cannot be opened or listed; the import ends with code 4.",
 }
 """Of files and members of archives."""
 
@@ -116,6 +119,8 @@ _EXTRA_STATUSES: Final[Mapping[str, str]] = {
     "nothing_taken": "400",
     "http_error": "any",
     "https_required": "400",
+    "quota": "400, 409",
+    "too_many_orders": "409",
 }
 
 _INTRODUCTION = """

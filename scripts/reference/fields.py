@@ -4,8 +4,10 @@ from scripts.reference.markdown import code, paragraph, table
 from vedette.model.alert_fields import ALERT
 from vedette.model.binary_fields import BINARY, JOINED_FIELDS
 from vedette.model.field import Field
-from vedette.model.field_docs import ALERTS, BINARIES, FIELDS, REPORTS, TYPES
+from vedette.model.field_docs import ALERTS, BINARIES, FIELDS, HITS, LOGS, REPORTS, TYPES
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
+from vedette.model.hit_fields import HIT
+from vedette.model.log_fields import LOG
 from vedette.model.threat.report_fields import REPORT
 
 _INTRODUCTION = """
@@ -22,8 +24,17 @@ _ALERTS = """
 Fields of alert search; a term without a field asks every field marked with `*`.
 """
 
+_HITS = """
+Fields of rule-hit search; a term without a field asks every field marked with `*`.
+"""
+
 _REPORTS = """
 Fields of threat-report search; a term without a field asks every field marked with `*`.
+"""
+
+_LOGS = """
+Fields of log search; a term without a field asks every field marked with `*`. `data.NAME` asks the
+words of one member of a record's data: NAME in any case, with `_` for a space.
 """
 
 _JOINED = """
@@ -65,9 +76,15 @@ def body() -> str:
         "## Alerts",
         paragraph(_ALERTS),
         table(("Field", "Default", "Type", "Finds alerts by"), map(_alert_row, ALERT.fields)),
+        "## Rule hits",
+        paragraph(_HITS),
+        table(("Field", "Default", "Type", "Finds hits by"), map(_hit_row, HIT.fields)),
         "## Threat reports",
         paragraph(_REPORTS),
         table(("Field", "Default", "Type", "Finds reports by"), map(_report_row, REPORT.fields)),
+        "## Event records",
+        paragraph(_LOGS),
+        table(("Field", "Default", "Type", "Finds records by"), map(_log_row, LOG.fields)),
         "## Tags",
         paragraph(_SILENT),
         paragraph(", ".join(map(code, _TAGS)) + "."),
@@ -92,8 +109,22 @@ def _alert_row(field: Field) -> tuple[str, str, str, str]:
     return code(field.name), "`*`" if field.default else "", field.type, meaning
 
 
+def _hit_row(field: Field) -> tuple[str, str, str, str]:
+    return (
+        code(field.name),
+        "`*`" if field.default else "",
+        field.type,
+        HITS[field.name] + _also(field),
+    )
+
+
 def _report_row(field: Field) -> tuple[str, str, str, str]:
     meaning = REPORTS[field.name] + _also(field)
+    return code(field.name), "`*`" if field.default else "", field.type, meaning
+
+
+def _log_row(field: Field) -> tuple[str, str, str, str]:
+    meaning = LOGS[field.name] + _also(field)
     return code(field.name), "`*`" if field.default else "", field.type, meaning
 
 

@@ -6,10 +6,10 @@ from prometheus_client import CollectorRegistry
 
 from scripts.reference.markdown import code, item, paragraph
 from vedette.alerting.rule_hits import HitMetrics
-from vedette.api.http.middleware import HttpMetrics
-from vedette.api.policy_reports import PolicyReports
 from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.pipeline.ingest_metrics import IngestMetrics
+from vedette.web.http.middleware import HttpMetrics
+from vedette.web.http.policy_reports import PolicyReports
 
 _INTRODUCTION = """
 `GET /metrics` answers them to a global administrator's token, as text or OpenMetrics. They come

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from scripts.reference import commands, errors, fields, limits, metrics, routes, settings
+from scripts.reference import commands, errors, fields, limits, metrics, objects, routes, settings
 
 NOTE: Final = "<!-- Made from the code by `make docs`. A change here is lost. -->"
 
@@ -30,6 +30,7 @@ PAGES: Final = (
     Page("fields.md", "Search fields", "what can a query ask for?", fields.body),
     Page("commands.md", "Commands", "what can be typed?", commands.body),
     Page("routes.md", "Routes", "what can be called, and by whom?", routes.body),
+    Page("objects.md", "Objects", "what do clients send and get?", objects.body),
     Page("errors.md", "Errors and rejections", "what does a refusal mean?", errors.body),
     Page("metrics.md", "Metrics", "what does the server count?", metrics.body),
     Page("limits.md", "Limits", "how much is too much, and why?", limits.body),

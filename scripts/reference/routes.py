@@ -8,8 +8,8 @@ from typing import Any
 from fastapi.routing import APIRoute
 
 from scripts.reference.markdown import code, ended, item, paragraph, sentence, table
-from vedette.api.app import ROUTERS
-from vedette.api.http.route_rights import ACCESS, Right
+from vedette.web.app import ROUTERS
+from vedette.web.http.rights.right import Right
 
 _INTRODUCTION = """
 What holds for all of them stands in [the HTTP API](../http-api.md): credentials, errors, answers.
@@ -45,9 +45,8 @@ def calls() -> Iterator[Call]:
     """Every method of every route, in the order in which they are matched."""
     for router in ROUTERS:
         for route in router.routes:
-            assert isinstance(route, APIRoute)
             for method in sorted(route.methods or ()):
-                yield Call(method, route.path, ACCESS[method, route.path], route)
+                yield Call(method, route.path, route.access.right, route)
 
 
 def body() -> str:

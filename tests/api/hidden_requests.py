@@ -1,5 +1,5 @@
-"""What is read by hand to be compared with and without hidden data: searches, requests that read by
-POST, and changes of what may not be seen. Routes with GET are walked without a list."""
+"""Requests that are compared explicitly with and without hidden data: searches, POST requests that
+read, and changes of hidden objects. GET routes are enumerated automatically."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -19,8 +19,17 @@ detection:
 """
 WHOAMI = "process_name:whoami.exe"
 PROCESS_FACETS = (
-    *("process_md5", "hostname", "group", "path_full", "parent_name", "process_name"),
-    *("day_of_week", "start", "host_type", "username_full", "hour_of_day"),
+    "process_md5",
+    "hostname",
+    "group",
+    "path_full",
+    "parent_name",
+    "process_name",
+    "day_of_week",
+    "start",
+    "host_type",
+    "username_full",
+    "hour_of_day",
 )
 BINARY_FACETS = ("digsig_publisher", "digsig_result", "observed_filename", "hostname", "group")
 CLOUD_FACETS = ["type", "device_name", "reason", "severity", "policy_id", "process_name"]
@@ -45,10 +54,19 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/query/explain", {"q": "cmdline:*secret*"}),
     ("/api/v1/process/host/count", {"name": "md5", "md5": "ab" * 16}),
     ("/api/v1/process/host/count", {"name": "md5", "md5": "cd" * 16}),
+    (
+        "/api/v1/hit",
+        {"q": "", "facet": "true", "facet.field": ["hostname", "rule_name", "outcome"], "rows": 50},
+    ),
+    ("/api/v1/hit", {"q": "hostname:hidden*"}),
+    ("/api/v1/log", {"q": "", "facet": "true", "rows": 50}),
+    ("/api/v1/log", {"q": "hostname:hidden*"}),
     ("/api/v1/binary", {"q": "", "facet": "true", "facet.field": BINARY_FACETS, "rows": 50}),
     ("/api/v1/binary", {"q": "host_count:[2 TO *]"}),
     ("/api/v1/binary", {"q": "sort", "sort": "host_count desc"}),
     ("/api/v2/alert", {"q": "", "facet": "true", "facet.field": ALERT_FACETS, "rows": 50}),
+    ("/api/v1/log", {"q": "", "facet": "true", "svc.histogram": "time", "rows": 50}),
+    ("/api/v1/log/explain", {"q": "hostname:hidden* OR somebody"}),
     ("/api/v1/alert", {"q": "title:somebody", "sort": "alert_severity desc"}),
     ("/api/v2/alert/group", {"group.field": "host"}),
     ("/api/v2/alert/group", {"group.field": "source"}),
@@ -67,6 +85,8 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
 ]
 POSTS: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/process", {"q": ["whoami"], "rows": 50}),
+    ("/api/v1/hit", {"q": [""], "rows": 50}),
+    ("/api/v1/log", {"q": [""], "rows": 50}),
     ("/api/v1/binary", {"q": [""], "rows": 50}),
     ("/api/v2/alert", {"q": "", "rows": 50}),
     ("/api/v2/alert/group", {"group.field": "title"}),
@@ -90,8 +110,12 @@ POSTS: list[tuple[str, dict[str, Any]]] = [
     (f"{CLOUD_DEVICES}/_facet", {"terms": {"fields": ["os", "status", "policy_id"]}}),
 ]
 NOT_THERE = (
-    *("/ui/x/y", "/ui/jobs/1", "/ui/s/{link_id}"),
-    *("/ui/_/home/storage", "/ui/_/home/changes", "/ui/_/home/health"),
+    "/ui/x/y",
+    "/ui/jobs/1",
+    "/ui/s/{link_id}",
+    "/ui/_/home/storage",
+    "/ui/_/home/changes",
+    "/ui/_/home/health",
 )
 """Pages that are not there, or for global administrators."""
 NOT_POSTED = {
@@ -101,7 +125,7 @@ NOT_POSTED = {
 }
 TIMES = re.compile(
     r'"(elapsed|\w+_ms|seconds|weight|risk|last_used|search_timestamp)": ?("[^"]*"|[\d.e-]+)'
-    r'|(?<="store_accepts":true,)"time":"[^"]*"'
+    r'|"time":"[^"]*"(?=}$)'
 )
 """Members that say when something was, how long it took, and the risk, which fades with time."""
 NEVER = {

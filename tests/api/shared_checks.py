@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.claims import claimed
 from vedette.model.address import pack_address
 from vedette.model.binary_fields import JOINED_FIELDS
 from vedette.model.event import BinarySeen, Filemod, Modload, Netconn, ProcessEvent, Regmod
@@ -108,13 +109,20 @@ def _segment(check: Check) -> PartialSegment:
     if "cmdline" in known:
         known["cmdline_tokens"] = cmdline_tokens(known["cmdline"])
     return PartialSegment(
-        WINDOW_MS, WINDOW_MS, WINDOW_MS, check.number + 1, _process_id(check), known, events,
-        [check.number + 1], [],
-    )  # fmt: skip
+        WINDOW_MS,
+        WINDOW_MS,
+        WINDOW_MS,
+        check.number + 1,
+        _process_id(check),
+        claimed(known),
+        events,
+        [check.number + 1],
+        [],
+    )
 
 
 def _events(name: str, value: str, process_id: str) -> Iterator[ProcessEvent]:
-    """What a field of events says happened; nothing for metadata."""
+    """Yields the event that a value of a field describes; nothing for metadata."""
     match name:
         case "filemod":
             yield Filemod(process_id, WINDOW_US, 1, value)
@@ -126,8 +134,17 @@ def _events(name: str, value: str, process_id: str) -> Iterator[ProcessEvent]:
         case "domain" | "ipaddr" | "ipv6addr":
             address = "192.0.2.1" if name == "domain" else value
             domain = value if name == "domain" else ""
-            yield Netconn(process_id, WINDOW_US, 1, 6, pack_address("10.0.0.9"), 50_000,
-                          pack_address(address), 443, domain)  # fmt: skip
+            yield Netconn(
+                process_id,
+                WINDOW_US,
+                1,
+                6,
+                pack_address("10.0.0.9"),
+                50_000,
+                pack_address(address),
+                443,
+                domain,
+            )
 
 
 def _binary(check: Check) -> BinaryRow:

@@ -1,4 +1,4 @@
-"""How credentials are read. Who may call what: `test_authorization.py`."""
+"""Parsing of credentials. `test_authorization.py` tests the permissions."""
 
 import base64
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.route_access import ACCESS
 from tests.support.served import Server
-from vedette.api.http.route_rights import ACCESS, Right
+from vedette.web.http.rights.right import Right
 
 WITHOUT_TOKEN = {Right.OPEN, Right.IN_BODY}
 WALKED = sorted(ACCESS)
@@ -105,7 +106,7 @@ def test_basic_is_accepted_from_senders_alone(server: Server) -> None:
 
 
 def _printed(data: Path) -> dict[str, str]:
-    """What a first start printed, by its label."""
+    """Returns the values that the first start printed, by label."""
     lines = (line.split() for line in (data / "server.log").read_text().splitlines())
     return {" ".join(words[:-1]): words[-1] for words in lines if len(words) >= 2}
 

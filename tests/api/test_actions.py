@@ -84,8 +84,6 @@ def test_a_viewer_reads_the_list_and_nothing_else(viewer: httpx.Client, base: st
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
-        ("action_type/alert", {}, 400),
-        ("action_type/alert", {"enabled": "yes"}, 400),
         ("action_type/alert", {"enabled": True, "url": HOOK}, 400),
         ("action_type/pager", {"enabled": True}, 404),
         ("action_type/http", {"enabled": True}, 400),
@@ -93,7 +91,6 @@ def test_a_viewer_reads_the_list_and_nothing_else(viewer: httpx.Client, base: st
         ("action_type/http", {"enabled": True, "url": HOOK, "template": "../x"}, 400),
         ("action_type/http", {"enabled": True, "url": HOOK, "params": {"a": 1}}, 400),
         ("action_type/http", {"enabled": True, "url": HOOK, "authorization": "a\r\nb: c"}, 400),
-        ("action_type/http", {"enabled": True, "url": HOOK, "other": 1}, 400),
     ],
 )
 def test_a_bad_switch_is_refused(
@@ -197,7 +194,6 @@ def test_only_administrators_send_mail_to_others(
 @pytest.mark.parametrize(
     "body",
     [
-        {},
         {"action_type": 4},
         {"action_type": True},
         {"action_type": "3"},

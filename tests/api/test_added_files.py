@@ -45,7 +45,8 @@ class Claim:
         assert wait_for(lambda: self.reader.get(seen).status_code, 200) == 200
 
     def got(self) -> bytes | None:
-        """What the group's administrator can download; all answers agree on it."""
+        """Returns the content that the group's administrator can download, or None. All answers
+        must agree."""
         answer = self.reader.get(self.path)
         content = None
         if answer.status_code == 200:

@@ -69,10 +69,15 @@ def test_entries_are_added_one_or_many_and_removed(admin: httpx.Client, base: st
 @pytest.mark.parametrize(
     "body",
     [
-        *({}, {"ipaddr": []}, {"ipaddr": "x"}, {"ipaddr": ["192.0.2.1", "300.1.1.1"]}),
-        *({"ipaddr": 7}, {"ipaddr": "fe80::1%eth0"}),
+        {},
+        {"ipaddr": []},
+        {"ipaddr": "x"},
+        {"ipaddr": ["192.0.2.1", "300.1.1.1"]},
+        {"ipaddr": 7},
+        {"ipaddr": "fe80::1%eth0"},
         # More than the addresses of IPv4, and not the block that whoever wrote it meant.
-        *({"ipaddr": "::ffff:192.0.2.0/24"}, {"ipaddr": "::ffff:0:0/95"}),
+        {"ipaddr": "::ffff:192.0.2.0/24"},
+        {"ipaddr": "::ffff:0:0/95"},
     ],
 )
 def test_what_is_no_address_is_refused_whole(admin: httpx.Client, body: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""What people change of detection over HTTP is in the audit log: once, with who did it."""
+"""The audit log has each change of detection policy over HTTP once, with its author."""
 
 import secrets
 import uuid
@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from vedette import limits
+from vedette.record.objects.ingress_filter import INGRESS_IDS_MAX
 
 RULE = """
 title: audited
@@ -133,10 +134,17 @@ def test_what_goes_blind_with_a_filter_and_was_accepted(analyst: httpx.Client, n
 @pytest.mark.parametrize(
     "wrong",
     [
-        *(None, {}, [1], [{}], [{"kind": "rule"}], [{"kind": "other", "id": "x"}]),
-        *([{"kind": "rule", "id": ""}], [{"kind": "rule", "id": 1}], [BLIND[0] | {"hits": 1}]),
+        None,
+        {},
+        [1],
+        [{}],
+        [{"kind": "rule"}],
+        [{"kind": "other", "id": "x"}],
+        [{"kind": "rule", "id": ""}],
+        [{"kind": "rule", "id": 1}],
+        [BLIND[0] | {"hits": 1}],
         [{"kind": "rule", "id": "x", "name": "x" * (limits.MEMBER_CHARS_MAX + 1)}],
-        [{"kind": "rule", "id": "x"}] * (limits.INGRESS_IDS_MAX + 1),
+        [{"kind": "rule", "id": "x"}] * (INGRESS_IDS_MAX + 1),
     ],
     ids=lambda wrong: str(wrong)[:40],
 )

@@ -19,8 +19,8 @@ from tests.support.served import Server, hire, open_group, state_of
 from tests.support.sysmon import Host
 from tests.support.written_detections import alerted_server
 from vedette.clock import SystemClock
-from vedette.model.permission import PERMISSIONS
 from vedette.model.principal import Role
+from vedette.model.rights.permission import PERMISSIONS
 from vedette.state.accounts import audit_trail, tokens, users
 from vedette.state.accounts.audit_trail import Search
 from vedette.state.accounts.tokens import NewToken
@@ -57,9 +57,9 @@ class Grounds:
     admin: httpx.Client
     clients: dict[str, httpx.Client]
     objects: dict[str, dict[str, Any]]
-    """By group, then by name."""
+    """Objects by group, then by name."""
     owned: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What belongs to a caller, by name of the place in a path."""
+    """Ids of a caller's own objects, by (caller, path parameter)."""
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.page_text import tight
 from tests.support.served import Server, hire, open_group, start_server
 from tests.support.sysmon import story
 from vedette import limits
@@ -38,7 +39,7 @@ def listed(page: str) -> dict[str, tuple[str, str, str]]:
     )
     return {
         md5: (re.sub("<[^>]+>", "", name), title, hosts)
-        for md5, title, name, hosts in re.findall(cells, page, re.DOTALL)
+        for md5, title, name, hosts in re.findall(cells, tight(page))
     }
 
 

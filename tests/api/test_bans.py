@@ -186,6 +186,23 @@ def test_blocks_are_counted_with_the_last_one(server: Server, analyst: httpx.Cli
     assert record["last_block_hostname"] == "block-host.corp.example"
 
 
+def test_was_is_compared_with_the_ban_that_the_caller_sees(
+    server: Server, analyst: httpx.Client
+) -> None:
+    md5 = new_md5()
+    ban(analyst, md5)
+    with server.client() as client:
+        sensor = enrol(client, "hidden-block.corp.example", secret_of(server))
+        sensor.check_in(blocks=[{"md5": md5, "path": "/tmp/x", "pid": 9, "time_us": 1, "count": 3}])
+    assert analyst.get(f"{BASE}/{md5}").json()["block_count"] == 3
+    roles = {one["id"]: Role.ANALYST for one in analyst.get("/api/v1/group").json()}
+    token = hire(server, "bans-everywhere", roles)
+    with server.client(**{"X-Auth-Token": token}) as everywhere:
+        body = {"text": "y", "was": {"block_count": 7}}
+        answer = everywhere.put(f"{BASE}/{md5}", json=body)
+    assert (answer.status_code, answer.json()["changed"]) == (409, {"block_count": 0})
+
+
 def test_a_check_in_whose_answer_was_lost_counts_its_blocks_once(
     server: Server, analyst: httpx.Client
 ) -> None:

@@ -7,6 +7,7 @@ import re
 import httpx
 
 from tests.api.test_binary_reading import described, put, started, was_read
+from tests.support.page_text import tight
 from tests.support.pe_file import pe_file
 from tests.support.sensor import enrol, secret_of, sending_group
 from tests.support.served import Server, hire, state_of
@@ -26,10 +27,11 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
     with server.client() as client:
         sensor = enrol(client, f"page-{os.urandom(3).hex()}.example", secret_of(server, group_id))
         started(sensor, f"c:\\{HOSTILE}.exe", md5, sha256)
-        page = analyst.get(f"/ui/binary/{md5}").text
+        page = tight(analyst.get(f"/ui/binary/{md5}").text)
         assert "Known by its hash alone" in page
         assert ">1 host, 1 run<" in page
         german = analyst.get(f"/ui/binary/{md5}", headers={"Accept-Language": "de"}).text
+        german = tight(german)
         assert ">1 Host, 1 Start<" in german
         assert f'data-call="POST /api/v1/binary/{md5}/request"' in page
         assert analyst.post(f"/api/v1/binary/{md5}/request", json={}).status_code == 200
@@ -40,8 +42,13 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
         described(analyst, md5, was_read)
         page = analyst.get(f"/ui/binary/{md5}").text
         for wanted in (
-            *("Own Suite", "stored", f'action="/api/v1/binary/{md5}"', "Unsigned"),
-            *("How it is run", sensor.hostname, f'src="/api/v1/binary/{md5}/icon"'),
+            "Own Suite",
+            "stored",
+            f'action="/api/v1/binary/{md5}"',
+            "Unsigned",
+            "How it is run",
+            sensor.hostname,
+            f'src="/api/v1/binary/{md5}/icon"',
         ):
             assert wanted in page, wanted
         assert HOSTILE not in page
@@ -69,12 +76,20 @@ def test_a_program_known_by_its_sha256_alone_has_a_page(
     with server.client() as client:
         sensor = enrol(client, f"{name}.example", secret_of(server, group_id))
         started(sensor, f"c:\\{HOSTILE}.exe", "", sha256)
-    page = analyst.get(f"/ui/binary/{sha256.upper()}").text
+    page = tight(analyst.get(f"/ui/binary/{sha256.upper()}").text)
     for wanted in (
-        *(">1 host, 1 run<", "no host told it", f'<dd class="mono">{sha256}</dd>'),
-        *(f"q=process_sha256%3A{sha256}", f"q=sha256%3A{sha256}", f"{name}.example"),
-        *("A ban goes by MD5", f'src="/api/v1/binary/{sha256}/icon"', "Runs by day"),
-        *("Uploads are off in", f'<a href="/ui/groups/{group_id}">', f"{name} &lt;b&gt;"),
+        ">1 host, 1 run<",
+        "no host told it",
+        f'<dd class="mono">{sha256}</dd>',
+        f"q=process_sha256%3A{sha256}",
+        f"q=sha256%3A{sha256}",
+        f"{name}.example",
+        "A ban goes by MD5",
+        f'src="/api/v1/binary/{sha256}/icon"',
+        "Runs by day",
+        "Uploads are off in",
+        f'<a href="/ui/groups/{group_id}">',
+        f"{name} &lt;b&gt;",
     ):
         assert wanted in page, wanted
     assert HOSTILE not in page

@@ -1,4 +1,4 @@
-"""From the bytes that a sensor sends to a record that says what is in them."""
+"""Reads the bytes that a sensor sends into a record of the binary's contents."""
 
 import hashlib
 import io
@@ -35,8 +35,20 @@ def sensor(server: Server, client: httpx.Client) -> PlayedSensor:
 
 def started(sensor: PlayedSensor, path: str, md5: str, sha256: str) -> None:
     now_us = SystemClock().now_us()
-    sensor.send([event("start", now_us, now_us % 30_000, now_us, path=path, cmdline="x", md5=md5,
-                       sha256=sha256)])  # fmt: skip
+    sensor.send(
+        [
+            event(
+                "start",
+                now_us,
+                now_us % 30_000,
+                now_us,
+                path=path,
+                cmdline="x",
+                md5=md5,
+                sha256=sha256,
+            )
+        ]
+    )
 
 
 def sent(sensor: PlayedSensor, content: bytes, path: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 from tests.support.sensor import PlayedSensor, enrol, secret_of
 from tests.support.served import Server, hire, open_group
 from tests.support.sysmon import Story
-from vedette import limits
 from vedette.model.principal import Role
+from vedette.web.fleet.bulk_sensors_routes import SENSORS_CHANGED_MAX
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,29 @@ def test_a_dry_run_of_an_isolation_says_whom_it_reaches(
     assert "isolation" not in analyst.put("/api/v1/sensor", json=released).json()
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"event_log_flush_time": "Sat, 20 Nov 2027 13:24:20 GMT"},
+        {"network_isolation_enabled": True},
+        {"restart_queued": True},
+        {"uninstall": True},
+    ],
+    ids=lambda order: next(iter(order)),
+)
+def test_an_order_that_no_sensor_takes_is_refused_by_its_own_name(
+    analyst: httpx.Client, sent_story: Story, order: dict[str, Any]
+) -> None:
+    path = "/api/v1/sensor"
+    (shipper,) = analyst.get(path, params={"hostname": sent_story.host.name}).json()
+    alone = analyst.put(f"{path}/{shipper['id']}", json=order)
+    many = analyst.put(path, json={"ids": [shipper["id"]], **order})
+    named = f"{next(iter(order))}: "
+    assert alone.status_code == 409
+    assert alone.json()["message"].startswith(named)
+    assert many.json()["refused"][0]["message"].startswith(named)
+
+
 def test_what_is_refused_keeps_nothing_from_the_others(
     analyst: httpx.Client, sensors: list[PlayedSensor], sent_story: Story
 ) -> None:
@@ -96,10 +119,15 @@ def test_hosts_of_other_groups_do_not_exist_and_moving_needs_both_roles(
 @pytest.mark.parametrize(
     "body",
     [
-        *({}, {"ids": []}, {"ids": [1]}, {"ids": [True], "notes": "x"}, {"ids": "1", "notes": "x"}),
-        *({"ids": [1], "hostname": "x"}, {"ids": [1], "notes": "x", "dry_run": "yes"}),
+        {},
+        {"ids": []},
+        {"ids": [1]},
+        {"ids": [True], "notes": "x"},
+        {"ids": "1", "notes": "x"},
+        {"ids": [1], "hostname": "x"},
+        {"ids": [1], "notes": "x", "dry_run": "yes"},
         {"ids": [0], "notes": "x"},
-        {"ids": list(range(1, limits.SENSORS_CHANGED_MAX + 2)), "notes": "x"},
+        {"ids": list(range(1, SENSORS_CHANGED_MAX + 2)), "notes": "x"},
     ],
 )
 def test_a_body_that_says_nothing_clear_is_refused(

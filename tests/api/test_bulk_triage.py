@@ -92,10 +92,15 @@ def test_what_was_counted_is_changed_and_undone_to_the_letter(queue: Queue) -> N
     counted = posted(queue.analyst, query="q=Odd", dry_run=True, except_ids=[first])
     assert counted["alerts"] == len(before) - 1
     done = posted(
-        queue.analyst, query="q=Odd", except_ids=[first], snapshot=counted["snapshot"],
-        expected=counted["alerts"], requested_status="False Positive", comment="a test of ours",
+        queue.analyst,
+        query="q=Odd",
+        except_ids=[first],
+        snapshot=counted["snapshot"],
+        expected=counted["alerts"],
+        requested_status="False Positive",
+        comment="a test of ours",
         assigned_to="ann",
-    )  # fmt: skip
+    )
     assert done["changed"] == counted["alerts"]
     after = states(queue.analyst)
     assert after[first] == before[first]

@@ -13,9 +13,9 @@ from joserfc.jwk import KeySet
 
 from tests.support.cloud import access_token, client_of, make_app
 from tests.support.served import Server, hire, start_server, state_of, wait_for
-from vedette.limits import APP_GUESSES_OF_ADDRESS_MAX
 from vedette.model.principal import Role
 from vedette.state.accounts import audit_trail
+from vedette.state.accounts.app_guesses import APP_GUESSES_OF_ADDRESS_MAX
 
 TOKEN = "/csp/gateway/am/api/auth/token"
 AUTHORIZE = "/csp/gateway/am/api/auth/api-tokens/authorize"

@@ -131,6 +131,17 @@ def state_in(client: httpx.Client, job_id: str, host: Host) -> str:
         {"options": {"sensor_version": {"UBUNTU": VERSION}, "waves": {"percent": 0}}},
         {"device_id": None, "search_definition": {"criteria": {"status": ["HAPPY"]}}},
         {"device_id": None, "search_definition": {"rows": 10_001}},
+        *(
+            {
+                "device_id": None,
+                "search_definition": {"criteria": {"last_contact_time": {"range": text}}},
+            }
+            for text in ("4h", "-1d", "3d", "1M", "2y", "", "1m ", 3, None, [])
+        ),
+        *(
+            {"options": {"sensor_version": {"UBUNTU": text}}}
+            for text in ("", "latest", "1", "1.2.3.4.5", "1..2", " 1.2.3.4", "1.2.3.4\n", 7, None)
+        ),
     ],
     ids=str,
 )
@@ -266,7 +277,7 @@ def test_waves_wait_for_each_other_and_stop_after_failures(
 
 def test_the_devices_of_a_search_are_targeted(client: httpx.Client, hosts: list[Host]) -> None:
     definition = {
-        "criteria": {"status": ["LIVE"], "last_contact_time": {"range": "3h"}},
+        "criteria": {"status": ["LIVE"], "last_contact_time": {"range": "1m"}},
         "query": "up-",
         "rows": 2,
         "sort": [{"field": "name", "order": "desc"}],
@@ -347,3 +358,27 @@ def test_the_pulse_has_the_jobs_that_run_for_the_devices_one_sees(
     with server.analyst() as analyst:
         running = analyst.get("/api/v1/pulse").json()["jobs"]
     assert job["id"] not in {one["id"] for one in running}
+
+
+def test_a_job_and_its_cancellation_have_reasons_in_the_audit_log_and_versions_to_follow(
+    server: Server, client: httpx.Client, hosts: list[Host]
+) -> None:
+    too_long = wanted([hosts[0].id]) | {"reason": "x" * 1_001}
+    assert client.post(JOBS, json=too_long).status_code == 400
+    job = created(client, wanted([hosts[0].id]) | {"reason": "<b>an old version"})
+    with server.analyst() as analyst:
+
+        def followed() -> dict[str, Any]:
+            answer = analyst.get("/api/v1/pulse", params={"of": f"job:{job['id']}"})
+            return dict(answer.json()["followed"][f"job:{job['id']}"])
+
+        running = followed()
+        assert not running["settled"]
+        body = {"status": "CANCELLED", "reason": "wrong hosts"}
+        assert client.post(f"{JOBS}/{job['id']}/status", json=body).status_code == 200
+        ended = followed()
+        assert ended["settled"]
+        assert ended["version"] != running["version"]
+        asked = {"kind": "sensor update job", "target": job["id"]}
+        entries = analyst.get("/api/v1/audit", params=asked).json()["results"]
+    assert [one["after"]["reason"] for one in entries] == ["wrong hosts", "<b>an old version"]

@@ -13,9 +13,9 @@ import pytest
 from tests.support.commands import done
 from tests.support.served import Server, hire, start_server, state_of
 from vedette.clock import SystemClock
-from vedette.limits import OPERATOR_NAME_CHARS_MAX
 from vedette.model.principal import Role
 from vedette.state.accounts import tokens
+from vedette.state.db.author import OPERATOR_NAME_CHARS_MAX
 
 HEADER = "X-Vedette-Operator"
 

@@ -22,7 +22,7 @@ SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Of its own: numbers of the hosts here are all that arrived."""
+    """A separate server, so that the hosts of this module are its only data."""
     yield from start_server(tmp_path_factory.mktemp("completeness"))
 
 

@@ -6,19 +6,20 @@ import re
 import httpx
 import pytest
 
+from tests.support.page_budget import PAGE_GZIP_BYTES_MAX, sent_bytes
+from tests.support.route_access import PAGE_ACCESS
 from tests.support.served import Server, hire, open_group
-from vedette.console.pages import PAGES
-from vedette.console.screens.sign_in import own_path
 from vedette.model.principal import Role
+from vedette.web.accounts.sign_in_screen import own_path
 
 
 def paths() -> list[str]:
     """Every page that can be asked for without an id."""
-    return sorted({path for _, path in PAGES.access if "{" not in path})
+    return sorted({path for _, path in PAGE_ACCESS if "{" not in path})
 
 
 def test_pages_are_only_read() -> None:
-    assert {method for method, _ in PAGES.access} == {"GET"}
+    assert {method for method, _ in PAGE_ACCESS} == {"GET"}
 
 
 @pytest.mark.usefixtures("sent_story")
@@ -128,8 +129,14 @@ def test_times_in_the_audit_log_are_shown_as_times(analyst: httpx.Client) -> Non
     assert made.status_code == 200
     ban = {"md5hash": "0" * 28 + "a0d1", "text": "of the audit page", "last_ban_time": 0}
     analyst.post("/api/v1/banning/blacklist", json=ban).raise_for_status()
-    page = analyst.get("/ui/audit", params={"action": "create"}).text
+    page = " ".join(analyst.get("/ui/audit", params={"action": "create"}).text.split())
     assert "of-the-audit-page" in page
     assert "expires <time" in page
     assert "expires –" in page
     assert "expires_us" not in page
+
+
+@pytest.mark.usefixtures("sent_story")
+def test_no_page_is_larger_than_its_budget(analyst: httpx.Client) -> None:
+    sizes = {path: sent_bytes(analyst, path) for path in paths()}
+    assert {path: size for path, size in sizes.items() if size > PAGE_GZIP_BYTES_MAX} == {}

@@ -1,4 +1,4 @@
-"""What a user may see and do, asked by an administrator and by themselves."""
+"""Effective permissions of a user, as an administrator and the user read them."""
 
 from tests.support.served import Server, hire, open_group
 from tests.support.sysmon import story

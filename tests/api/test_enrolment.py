@@ -1,4 +1,4 @@
-"""What an enrolment secret gives, and what it must not: the sensors that are there already."""
+"""Rights that an enrollment secret grants; none over existing sensors."""
 
 import time
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ import pytest
 from tests.support.sensor import PlayedSensor, enrol, enrolment_body, secret_of
 from tests.support.served import Server, hire, open_group, state_of
 from vedette.clock import SystemClock
-from vedette.limits import KEY_REPLACEMENTS_MAX, REENROLMENT_APPROVAL_US
 from vedette.model.principal import Role
 from vedette.state.sensors import enrolment, key_replacement
+from vedette.state.sensors.key_replacement import KEY_REPLACEMENTS_MAX, REENROLMENT_APPROVAL_US
 
 NUMBERS = count(1)
 
@@ -98,8 +98,12 @@ def test_an_approved_machine_takes_its_name_back_and_nobody_else(
     assert refused(attempt(client, victim.hostname, secret, **rebuilt)) == "reenrolment_pending"
     history = enrolment_of(analyst, made)["history"]
     assert [one["action"] for one in history] == [
-        "requested", "replaced", "approved", "requested", "enrolled",
-    ]  # fmt: skip
+        "requested",
+        "replaced",
+        "approved",
+        "requested",
+        "enrolled",
+    ]
     assert (history[1]["address"], history[2]["username"]) == ("127.0.0.1", "admin")
 
 
@@ -175,26 +179,42 @@ def test_the_keys_of_a_sensor_are_replaced_only_so_often(
     assert victim.check_in().status_code == 200
 
 
-def test_a_host_of_another_group_is_refused_however_it_is_known(
+def test_a_host_of_another_group_changes_nothing_about_an_enrolment(
     server: Server, client: httpx.Client, sender: httpx.Client, analyst: httpx.Client
 ) -> None:
     group_id, _ = open_group(server, "enrolling thieves")
     name = "shipped-only.enrol.example"
     record = {
-        "_HOSTNAME": name, "MESSAGE": "x", "hostname": name,
-    }  # fmt: skip
+        "_HOSTNAME": name,
+        "MESSAGE": "x",
+        "hostname": name,
+    }
     event = {
-        "EventID": 1, "Channel": "Microsoft-Windows-Sysmon/Operational", "Computer": name,
-        "EventRecordID": 1, "UtcTime": time.strftime("%Y-%m-%d %H:%M:%S.000", time.gmtime()),
-        "ProcessGuid": "{11111111-2222-3333-4444-555555555555}", "ProcessId": 7,
-        "Image": "C:\\x.exe", "CommandLine": "x", "ParentProcessId": 1, "User": "A\\b",
-        "ParentProcessGuid": "{11111111-2222-3333-4444-555555555556}", "Hashes": "MD5=" + "A" * 32,
-    }  # fmt: skip
+        "EventID": 1,
+        "Channel": "Microsoft-Windows-Sysmon/Operational",
+        "Computer": name,
+        "EventRecordID": 1,
+        "UtcTime": time.strftime("%Y-%m-%d %H:%M:%S.000", time.gmtime()),
+        "ProcessGuid": "{11111111-2222-3333-4444-555555555555}",
+        "ProcessId": 7,
+        "Image": "C:\\x.exe",
+        "CommandLine": "x",
+        "ParentProcessId": 1,
+        "User": "A\\b",
+        "ParentProcessGuid": "{11111111-2222-3333-4444-555555555556}",
+        "Hashes": "MD5=" + "A" * 32,
+    }
     assert sender.post("/api/v1/ingest", json=[event, record]).status_code == 200
     (known,) = analyst.get("/api/v1/sensor", params={"hostname": name}).json()
-    answer = attempt(client, name, secret_of(server, group_id))
-    assert (answer.status_code, answer.json()["reason"]) == (409, "conflict")
+    secret = secret_of(server, group_id)
+    answers = [attempt(client, one, secret) for one in (name, "nobody-has.enrol.example")]
+    assert [one.status_code for one in answers] == [200, 200]
+    assert answers[0].json().keys() == answers[1].json().keys()
+    again = [attempt(client, one, secret) for one in (name, "nobody-has.enrol.example")]
+    assert [refused(one) for one in again] == ["reenrolment_pending"] * 2
     assert analyst.get(f"/api/v1/sensor/{known['id']}").json()["group_id"] == 1
+    both = analyst.get("/api/v1/sensor", params={"hostname": name}).json()
+    assert {one["group_id"] for one in both} == {1, group_id}
 
 
 def test_a_second_program_on_the_host_needs_its_machine_id(

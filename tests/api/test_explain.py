@@ -1,4 +1,4 @@
-"""What `/api/v1/query/explain` reports about a query."""
+"""Report of `/api/v1/query/explain` about a query."""
 
 from typing import Any
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.served import Server, hire
 from tests.support.sysmon import story
-from vedette import limits
 from vedette.model.principal import Role
+from vedette.web.policy.filters_json import INGRESS_SAMPLE_CHARS_MAX
 
 BASE = "/api/v1/ingress_approvedlist"
 GCC = {"id": "gcc", "path_filters": ["/usr/lib/gcc/*"], "cmdline_filters": ["-O2"]}
@@ -69,7 +69,7 @@ def test_a_sample_says_which_entries_fit_and_what_is_dropped(analyst: httpx.Clie
         {"filters": [GCC], "sample": {"host": "x"}},
         {"filters": [GCC], "sample": {"kind": "childproc"}},
         {"filters": [GCC | {"path_filters": ["^("]}], "sample": {}},
-        {"filters": [GCC], "sample": {"path": "x" * (limits.INGRESS_SAMPLE_CHARS_MAX + 1)}},
+        {"filters": [GCC], "sample": {"path": "x" * (INGRESS_SAMPLE_CHARS_MAX + 1)}},
     ],
     ids=lambda body: str(body)[:60],
 )
@@ -78,7 +78,7 @@ def test_a_check_that_cannot_be_understood_is_400(analyst: httpx.Client, body: A
 
 
 def test_a_sample_may_be_as_long_as_the_limit(analyst: httpx.Client) -> None:
-    sample = {"cmdline": "x" * (limits.INGRESS_SAMPLE_CHARS_MAX - 3) + "-O2"}
+    sample = {"cmdline": "x" * (INGRESS_SAMPLE_CHARS_MAX - 3) + "-O2"}
     answer = analyst.post(f"{BASE}/check", json={"filters": [GCC], "sample": sample})
     assert answer.json()["samples"][0]["lists"][1]["entry"] == "-O2"
 

@@ -38,8 +38,8 @@ def test_a_filter_ends_at_its_time_and_can_be_switched_on_again(analyst: httpx.C
     ("expires", "why"),
     [
         ("yesterday", "is not a time"),
-        (5, "is not a time"),
-        ("1960-01-01", "too long ago"),
+        (5, "must be a time"),
+        ("1960-01-01", "before 1970"),
         (None, "in the future"),
     ],
     ids=str,

@@ -1,4 +1,5 @@
-"""What the list of ingress filters says of each: what goes blind, and who has not fetched it."""
+"""The list of ingress filters shows the detections that each blinds and the sensors that have not
+fetched it."""
 
 import os
 import re
@@ -15,10 +16,10 @@ BLIND = [{"kind": "rule", "id": "<b>r"}, {"kind": "watchlist", "id": "7"}]
 
 
 def row(client: httpx.Client, name: str) -> str:
-    """What stands in the row of a filter."""
+    """Returns the text of a filter's row."""
     page = client.get("/ui/filters").text
     (found,) = [one for one in page.split("<tr ") if f'aria-label="{name}, ' in one]
-    return re.sub(r"<[^>]+>", " ", found)
+    return " ".join(re.sub(r"<[^>]+>", " ", found).split())
 
 
 def test_what_was_accepted_to_go_blind_stands_in_the_list(

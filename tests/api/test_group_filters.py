@@ -44,10 +44,17 @@ class Windows:
             self.host.of(process, 7, 3, ImageLoaded="C:\\build\\kernel32.dll"),
             self.host.of(process, 13, 4, TargetObject="HKLM\\Software\\x", Details="1"),
             self.host.of(
-                process, 3, 5, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-                SourcePort=50_000 + pid, DestinationIp="203.0.113.9", DestinationPort=443,
+                process,
+                3,
+                5,
+                Protocol="tcp",
+                Initiated="true",
+                SourceIp="10.0.0.5",
+                SourcePort=50_000 + pid,
+                DestinationIp="203.0.113.9",
+                DestinationPort=443,
             ),
-        ]  # fmt: skip
+        ]
         with self.server.client(Authorization=f"Bearer {self.token}") as sender:
             answer = sender.post("/api/v1/ingest", json=events).json()
         assert answer["rejected"] == 0, answer
@@ -76,9 +83,12 @@ def put(analyst: httpx.Client, group_id: int, **options: Any) -> httpx.Response:
     ],
 )
 def test_events_that_a_group_excludes_of_programs_at_paths_are_left_out(
-    server: Server, analyst: httpx.Client, group: tuple[int, str], ignored: list[str],
+    server: Server,
+    analyst: httpx.Client,
+    group: tuple[int, str],
+    ignored: list[str],
     counts: tuple[int, ...],
-) -> None:  # fmt: skip
+) -> None:
     group_id, token = group
     host = Windows(server, analyst, token)
     assert host.counts(BUILD, 1_001) == (2, 3, 1, 1)

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.served import Server, hire, open_group
 from tests.support.sysmon import story
-from vedette import limits
 from vedette.model.principal import Role
+from vedette.pipeline.recent_refusal import REFUSED_RECORD_BYTES_MAX
 
 
 def test_what_was_refused_is_counted_with_its_reason(server: Server) -> None:
@@ -57,7 +57,7 @@ def test_the_last_refused_record_of_a_reason_is_shown_cut(server: Server) -> Non
         sender.post("/api/v1/ingest", json=[{"no": "record"}, marked])
     found = refused(server, "unknown_format")
     assert "<b>marked</b>" in found["text"]
-    assert len(found["text"]) == limits.REFUSED_RECORD_BYTES_MAX < found["size"]
+    assert len(found["text"]) == REFUSED_RECORD_BYTES_MAX < found["size"]
     assert (found["is_whole"], found["is_hidden"]) == (False, False)
     assert found["sender"] == "127.0.0.1"
 

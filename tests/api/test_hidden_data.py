@@ -1,7 +1,8 @@
-"""What a user of one sensor group reads does not change by one byte when hosts that they do not see
-send, are found out, blocked and counted; and what they may not see answers as what does not exist.
+"""The answers to a user of one sensor group do not change by one byte when hidden hosts send
+records, and have detections, blocks and counts. Hidden objects answer like missing objects.
 
-Every route with GET is read, and more by hand: a new one is walked by itself."""
+Enumerates every GET route, so that new routes are included, and further requests explicitly.
+"""
 
 import json
 import random
@@ -33,18 +34,16 @@ from tests.api.hidden_requests import (
 from tests.api.test_access import PLACES
 from tests.support.cloud import ORG
 from tests.support.forms import in_form
+from tests.support.route_access import ACCESS, PERMISSIONS, READING_POSTS
 from tests.support.served import Server, hire, open_group, start_server, state_of, wait_for
 from tests.support.sysmon import Host, Story, story
-from vedette.api.http.cloud_rights import CLOUD_PERMISSIONS
-from vedette.api.http.route_rights import ACCESS, READING_POSTS, Right
 from vedette.model.principal import Role
 from vedette.state.db.schema import BAN, SENSOR
-
-pytestmark = pytest.mark.system
+from vedette.web.http.rights.right import Right
 
 READABLE = {Right.READ, Right.VIEW, Right.ACT, Right.ADMINISTER_GROUP, Right.ADMINISTER}
 KINDS = {"the rule", "the feed", "the watchlist"}
-"""Of what found something, as alerts name it."""
+"""Names of the detections, as alerts show them."""
 
 
 @dataclass
@@ -74,7 +73,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def alerts_of(client: httpx.Client, query: str = "") -> set[str]:
-    """What found something on the hosts that a query is about."""
+    """Returns the detections with alerts on the hosts of a query."""
     found = client.get("/api/v2/alert", params={"q": query, "rows": "100"}).json()["results"]
     return {kind for kind in KINDS if kind in json.dumps(found)}
 
@@ -86,7 +85,7 @@ def send(server: Server, secret: str, records: list[dict[str, Any]]) -> None:
 
 
 def policy(world: World) -> None:
-    """What holds for all groups, counts what it finds, and makes alerts."""
+    """Creates global policy objects that count hits; the detections create alerts."""
     assert world.admin.post("/api/v1/sigma", json={"text": RULE}).status_code == 200
     watchlist = {"name": "the watchlist", "search_query": "q=" + WHOAMI}
     made = world.admin.post("/api/v1/watchlist", json=watchlist).json()
@@ -183,7 +182,7 @@ def read_pages(world: World) -> dict[str, tuple[int, str]]:
 
 def is_read(method: str, path: str) -> bool:
     """Whether a user reads with it what their scope lets them see."""
-    permission = CLOUD_PERMISSIONS.get((method, path))
+    permission = PERMISSIONS.get((method, path))
     return ACCESS[method, path] in READABLE if permission is None else permission.reads
 
 
@@ -312,9 +311,7 @@ def test_every_page_of_what_is_seen_is_there_to_be_compared(
 
 def test_every_post_that_reads_is_among_those_that_are_compared() -> None:
     reads = {path for method, path in READING_POSTS if method == "POST"}
-    reads |= {
-        path for (method, path), one in CLOUD_PERMISSIONS.items() if method == "POST" and one.reads
-    }
+    reads |= {path for (method, path), one in PERMISSIONS.items() if method == "POST" and one.reads}
     assert reads - {path for path, _ in POSTS} == set(NOT_POSTED)
 
 

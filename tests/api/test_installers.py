@@ -150,7 +150,10 @@ def test_the_linux_installer_installs_below_a_folder_and_goes_again(
 @pytest.mark.parametrize(
     "server_url",
     [
-        *("https://x$(touch /tmp/pwned)", "https://x`id`", "https://x:1/a;b", "https://x/'$y'"),
+        "https://x$(touch /tmp/pwned)",
+        "https://x`id`",
+        "https://x:1/a;b",
+        "https://x/'$y'",
         "https://x.example:65536",
     ],
 )

@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from tests.support.served import Server
-from vedette.limits import HEADERS_MAX, REQUEST_LINE_BYTES_MAX
+from vedette.bootstrap.http_protocol import HEADERS_MAX
+from vedette.limits import REQUEST_LINE_BYTES_MAX
 
 
 def test_a_query_longer_than_64_kib_travels_in_the_url(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""What a pasted value is, completions, what people keep, and the pulse, over HTTPS."""
+"""Recognition of pasted values, completions, stored user data and the pulse, over HTTPS."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -50,6 +50,65 @@ def looked_up(client: httpx.Client, value: str) -> dict[str, Any]:
 def test_a_value_is_recognised(analyst: httpx.Client, value: str, kind: str, meant: str) -> None:
     found = looked_up(analyst, value)
     assert (found["kind"], found["value"]) == (kind, meant)
+
+
+@pytest.mark.parametrize(
+    ("value", "kinds"),
+    [
+        ("j.ostrow", ["domain", "host", "user"]),
+        ("dora", ["name", "host", "user"]),
+        ("setup.zip", ["name", "domain", "user"]),
+        ("ACME\\j.ostrow", ["path", "user"]),
+        ("C:\\Windows\\cmd.exe", ["path"]),
+        ("dora@acme.example", ["name", "host", "user"]),
+        ("10.1.2.3", ["ip", "host"]),
+        ("10.0.0.0/8", ["network"]),
+        ("ab" * 16, ["md5", "ja3", "ja3s"]),
+        ("field:(", ["name"]),
+    ],
+)
+def test_every_type_that_fits_is_looked_up(
+    analyst: httpx.Client, value: str, kinds: list[str]
+) -> None:
+    assert [one["kind"] for one in looked_up(analyst, value)["meanings"]] == kinds
+
+
+def test_a_user_name_with_a_dot_is_found_and_each_count_is_that_of_its_search(
+    analyst: httpx.Client, server: Server
+) -> None:
+    _, secret = open_group(server, "dotted users")
+    host, name = "dot-1.example", "j.ostrow"
+    start = {
+        "UtcTime": "2021-03-04 05:06:07.000",
+        "ProcessGuid": "{6f1c2a3b-8498-695b-0100-0000000d0700}",
+        "ProcessId": "4242",
+        "Image": "C:\\Windows\\System32\\whoami.exe",
+        "CommandLine": "whoami",
+        "User": f"ACME\\{name}",
+    }
+    record = {
+        "winlog": {
+            "channel": "Microsoft-Windows-Sysmon/Operational",
+            "provider_name": "Microsoft-Windows-Sysmon",
+            "event_id": "1",
+            "record_id": 1,
+            "computer_name": host,
+            "event_data": start,
+        },
+        "@timestamp": "2021-03-04T05:06:07.000Z",
+    }
+    with server.client(Authorization=f"Bearer {secret}") as sender:
+        sender.post("/api/v1/ingest", json=record).raise_for_status()
+
+    found = looked_up(analyst, name)
+
+    assert found["kind"] == "user"
+    assert found["first_seen"].startswith("2021-03-04")
+    counts = {one["query"]: one["processes"] for one in found["meanings"]}
+    for query, processes in {**counts, found["query"]: found["processes"]}.items():
+        params = {"q": query, "svc.group": "id", "rows": 0, "cb.group": "id"}
+        assert analyst.get("/api/v1/process", params=params).json()["total_results"] == processes
+    assert counts[f'username:"{name}"'] == 1
 
 
 def test_a_program_is_counted_for_those_who_see_its_host(

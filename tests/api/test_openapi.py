@@ -11,11 +11,16 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from tests.api.test_access import PLACES
 from tests.support.openapi_client import Answers, UndocumentedError
-from vedette.api.http.route_rights import ACCESS, Right
+from tests.support.route_access import ACCESS
+from vedette.web.http.rights.right import Right
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 WITHOUT_SCHEMA = {
-    *("/healthz", "/readyz", "/docs", "/docs/{file}", "/openapi.json"),
+    "/healthz",
+    "/readyz",
+    "/docs",
+    "/docs/{file}",
+    "/openapi.json",
     "/servers/v1/records",  # between servers of one version; no client calls it
 }
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -150,7 +155,7 @@ def test_every_route_is_described(document: dict[str, Any]) -> None:
 def test_answers_have_the_status_and_type_that_the_document_says(
     document: dict[str, Any], analyst: httpx.Client
 ) -> None:
-    """Of every route that can be read, where it has something to answer."""
+    """Checks every readable route that has data."""
     rights = {Right.READ, Right.VIEW, Right.ADMINISTER, Right.ADMINISTER_GROUP}
     wrong: list[tuple[Any, ...]] = []
     answers = Answers(document)

@@ -178,20 +178,45 @@ def test_results_become_processes_connections_and_files(
     now = str(int(time.time()))
     data = [
         node.result(
-            "process_events", pid="700", parent="1", path="/usr/bin/wget", cmdline="wget http://x",
-            cwd='"/tmp"', uid="1000", auid="1000", euid="1000", time=now, syscall="execve",
-            md5="c2" * 16, sha256="cd" * 32,
+            "process_events",
+            pid="700",
+            parent="1",
+            path="/usr/bin/wget",
+            cmdline="wget http://x",
+            cwd='"/tmp"',
+            uid="1000",
+            auid="1000",
+            euid="1000",
+            time=now,
+            syscall="execve",
+            md5="c2" * 16,
+            sha256="cd" * 32,
         ),
         node.result(
-            "socket_events", action="connect", pid="700", path="/usr/bin/wget", family="2",
-            protocol="6", local_address="", local_port="0", remote_address="203.0.113.9",
-            remote_port="80", status="succeeded", time=now,
+            "socket_events",
+            action="connect",
+            pid="700",
+            path="/usr/bin/wget",
+            family="2",
+            protocol="6",
+            local_address="",
+            local_port="0",
+            remote_address="203.0.113.9",
+            remote_port="80",
+            status="succeeded",
+            time=now,
         ),
         node.result(
-            "process_file_events", operation="creat", pid="700", ppid="1",
-            executable="/usr/bin/wget", path="/tmp/loot", dest_path="", time=now,
+            "process_file_events",
+            operation="creat",
+            pid="700",
+            ppid="1",
+            executable="/usr/bin/wget",
+            path="/tmp/loot",
+            dest_path="",
+            time=now,
         ),
-    ]  # fmt: skip
+    ]
     assert node.call("log", encoding, log_type="result", data=data) == {}
     (wget,) = processes(analyst, node, "path:/usr/bin/wget")
     assert (wget["cmdline"], wget["process_md5"]) == ("wget http://x", "c2" * 16)
@@ -201,9 +226,17 @@ def test_results_become_processes_connections_and_files(
 def test_a_repeated_log_is_stored_once(analyst: httpx.Client, node: Osquery) -> None:
     now = str(int(time.time()))
     row = node.result(
-        "socket_events", action="connect", pid="9", path="/bin/nc", family="2", protocol="6",
-        remote_address="203.0.113.1", remote_port="9", status="succeeded", time=now,
-    )  # fmt: skip
+        "socket_events",
+        action="connect",
+        pid="9",
+        path="/bin/nc",
+        family="2",
+        protocol="6",
+        remote_address="203.0.113.1",
+        remote_port="9",
+        status="succeeded",
+        time=now,
+    )
     for _ in range(2):
         node.call("log", log_type="result", data=[row])
     (found,) = processes(analyst, node)
@@ -212,9 +245,14 @@ def test_a_repeated_log_is_stored_once(analyst: httpx.Client, node: Osquery) -> 
 
 def test_a_host_logs_only_as_itself(analyst: httpx.Client, node: Osquery) -> None:
     row = node.result(
-        "process_events", pid="5", parent="1", path="/bin/liar", cmdline="liar",
-        time=str(int(time.time())), syscall="execve",
-    )  # fmt: skip
+        "process_events",
+        pid="5",
+        parent="1",
+        path="/bin/liar",
+        cmdline="liar",
+        time=str(int(time.time())),
+        syscall="execve",
+    )
     row |= {"hostIdentifier": "victim.example", "decorations": {"hostname": "victim.example"}}
     node.call("log", log_type="result", data=[row, {"differences": "of no known form"}])
     assert len(processes(analyst, node, "path:/bin/liar")) == 1
@@ -250,6 +288,23 @@ def test_a_live_query_is_asked_once_and_its_rows_are_read(
     assert node.call("distributed/read")["queries"] == {}
 
 
+def test_answers_to_invented_queries_keep_nobody_waiting(
+    server: Server, analyst: httpx.Client, node: Osquery
+) -> None:
+    """400,000 ids in one body took a minute, and every other write of the server with them."""
+    number = sensor_of(analyst, node)["id"]
+    placed = analyst.post("/api/v1/livequery", json={"sensor_ids": [number], "sql": "SELECT 1"})
+    query_id = str(placed.json()["id"])
+    assert list(node.call("distributed/read")["queries"]) == [query_id]
+    invented: dict[str, Any] = {str(1_000_000 + one): [] for one in range(400_000)}
+    queries = invented | {query_id: [{"a": "1"}]}
+    begun = time.monotonic()
+    node.call("distributed/write", queries=queries, statuses=dict.fromkeys(queries, 0))
+    assert time.monotonic() - begun < 20
+    (target,) = analyst.get(f"/api/v1/livequery/{query_id}").json()["targets"]
+    assert target["rows"] == [{"a": "1"}]
+
+
 @pytest.mark.parametrize("name", ["0" * 5_000 + "1", "9" * 5_000, "\u0663", "-1", "1.5", ""])
 def test_an_answer_to_no_query_is_ignored(node: Osquery, name: str) -> None:
     assert node.call("distributed/write", queries={name: []}, statuses={name: 0}) == {}
@@ -267,8 +322,10 @@ def test_a_live_query_that_fails_says_so(analyst: httpx.Client, node: Osquery) -
     node.call("distributed/read")
     node.call(
         "distributed/write",
-        queries={query_id: []}, statuses={query_id: 1}, messages={query_id: "no such column"},
-    )  # fmt: skip
+        queries={query_id: []},
+        statuses={query_id: 1},
+        messages={query_id: "no such column"},
+    )
     (target,) = analyst.get(f"/api/v1/livequery/{query_id}").json()["targets"]
     assert (target["state"], target["message"]) == ("failed", "no such column")
 
@@ -427,9 +484,14 @@ def test_processes_of_an_osquery_host_have_the_address_that_it_sends_from_and_it
     report = snapshot(node, "vedette_adapters", *addresses)
     node.call("log", log_type="result", data=[report])
     row = node.result(
-        "process_events", pid="71", parent="1", path="/bin/addressed", cmdline="addressed",
-        time=str(int(time.time())), syscall="execve",
-    )  # fmt: skip
+        "process_events",
+        pid="71",
+        parent="1",
+        path="/bin/addressed",
+        cmdline="addressed",
+        time=str(int(time.time())),
+        syscall="execve",
+    )
     node.call("log", log_type="result", data=[row])
     (found,) = processes(analyst, node, "comms_ip:127.0.0.1 path:/bin/addressed")
     assert (found["comms_ip"], found["interface_ip"]) == (0x7F000001, 0x0A030009)

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-import vedette.api
 from tests.support.served import Server
+from vedette.web.server import docs_routes
 
 
 def test_the_server_lives_and_is_ready(server: Server) -> None:
@@ -62,7 +62,7 @@ def test_the_docs_page_needs_nothing_from_elsewhere(server: Server) -> None:
 
 
 def test_vendored_files_are_those_that_their_list_names() -> None:
-    folder = Path(vedette.api.__file__).parent / "static"
+    folder = Path(docs_routes.__file__).parent / "viewer"
     listed = re.findall(
         r"\| `([^`]+)` \| `([0-9a-f]{64})` \|", (folder / "VENDORED.md").read_text()
     )

@@ -1,4 +1,4 @@
-"""What browsers report of the console's content security policy, sent as anybody can."""
+"""Reports of browsers about the console's content security policy, which any client can send."""
 
 import json
 import ssl
@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from tests.support.served import Server
-from vedette import limits
+from vedette.web.http.policy_reports import CSP_REPORTS_OF_ADDRESS_MAX
+from vedette.web.server.policy_reports_routes import CSP_REPORT_BYTES_MAX
 
 PATH = "/api/v1/csp-report"
 MARK = "s3cr3t-of-a-link"
@@ -79,8 +80,16 @@ def test_both_forms_are_logged_and_counted_without_what_may_be_secret(
 @pytest.mark.parametrize(
     "body",
     [
-        *(b"", b"no json", b"[" * 4_000, b'{"csp-report":'),
-        *(b"null", b"7", b'"text"', b"[]", b"[null, 7, [{}]]", b'{"csp-report": 7}'),
+        b"",
+        b"no json",
+        b"[" * 4_000,
+        b'{"csp-report":',
+        b"null",
+        b"7",
+        b'"text"',
+        b"[]",
+        b"[null, 7, [{}]]",
+        b'{"csp-report": 7}',
         json.dumps(
             {"csp-report": {"document-uri": "http://[", "blocked-uri": {"a": [1]}}}
         ).encode(),
@@ -101,7 +110,7 @@ def test_whatever_is_sent_is_refused_or_taken_and_little_of_it_is_logged(
 
 def test_a_large_report_is_refused_before_it_is_read(server: Server) -> None:
     with somebody(server) as client:
-        answer = client.post(PATH, content=b" " * (limits.CSP_REPORT_BYTES_MAX + 1))
+        answer = client.post(PATH, content=b" " * (CSP_REPORT_BYTES_MAX + 1))
     assert answer.status_code == 413
 
 
@@ -110,7 +119,7 @@ def test_who_sends_many_is_refused_and_others_are_not(
 ) -> None:
     before = counts(analyst)
     with somebody(server) as many, somebody(server) as other:
-        answers = [many.post(PATH, json={}) for _ in range(limits.CSP_REPORTS_OF_ADDRESS_MAX + 20)]
+        answers = [many.post(PATH, json={}) for _ in range(CSP_REPORTS_OF_ADDRESS_MAX + 20)]
         assert [one.status_code for one in answers].count(429) > 0
         assert answers[-1].json()["reason"] == "too_many_requests"
         assert "Retry-After" in answers[-1].headers

@@ -1,4 +1,4 @@
-"""What a sensor group hides, from its settings to searches and the audit log."""
+"""Data that a sensor group hides, from its settings to searches and the audit log."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ PATTERN = r"--password (\S+)"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Of its own: its log and state are searched for what is hidden."""
+    """A separate server: tests search its log and state for hidden data."""
     yield from start_server(tmp_path_factory.mktemp("privacy"))
 
 

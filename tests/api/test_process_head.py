@@ -1,5 +1,5 @@
-"""What stands above the analysis of a process: how long it ran, what it executed, its logon and
-whether its program is banned."""
+"""Header of a process analysis: duration, programs executed, logon, and whether the program is
+banned."""
 
 import re
 import time
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.support.page_text import tight
 from tests.support.served import Server, start_server
 from tests.support.sysmon import story
 
@@ -30,15 +31,37 @@ def send(server: Server) -> None:
     began_s = int(time.time()) - 600
     calls = [(began_s - 90, 1, "/usr/bin/init", 0), (began_s - 80, 77, "/usr/bin/old", 1)]
     calls += [(began_s + at, 77, path, 1) for at, path in enumerate(IMAGES)]
-    ended = {"ID": f"{began_s - 70}.000:9", "NODE": LINUX, "SYSCALL": {
-        "syscall": 231, "SYSCALL": "exit_group", "success": "yes", "pid": 77, "ppid": 1,
-        "uid": 0, "exe": "/usr/bin/old", "comm": "old"}}  # fmt: skip
+    ended = {
+        "ID": f"{began_s - 70}.000:9",
+        "NODE": LINUX,
+        "SYSCALL": {
+            "syscall": 231,
+            "SYSCALL": "exit_group",
+            "success": "yes",
+            "pid": 77,
+            "ppid": 1,
+            "uid": 0,
+            "exe": "/usr/bin/old",
+            "comm": "old",
+        },
+    }
     records = [
-        {"ID": f"{at}.000:{at}", "NODE": LINUX, "SYSCALL": {
-            "syscall": 59, "SYSCALL": "execve", "success": "yes", "pid": pid, "ppid": ppid,
-            "uid": 0, "exe": path, "comm": path.rpartition("/")[2]}}
+        {
+            "ID": f"{at}.000:{at}",
+            "NODE": LINUX,
+            "SYSCALL": {
+                "syscall": 59,
+                "SYSCALL": "execve",
+                "success": "yes",
+                "pid": pid,
+                "ppid": ppid,
+                "uid": 0,
+                "exe": path,
+                "comm": path.rpartition("/")[2],
+            },
+        }
         for at, pid, path, ppid in calls
-    ]  # fmt: skip
+    ]
     with server.sender() as client:
         reported = [*records[:2], ended, *records[2:]]
         assert client.post("/api/v1/ingest", json=reported).json()["rejected"] == 0
@@ -59,7 +82,7 @@ def head(admin: httpx.Client, query: str, language: str = "en") -> tuple[str, st
 def test_every_image_of_a_process_is_named_and_linked(admin: httpx.Client, name: str) -> None:
     text, strip = head(admin, f"hostname:{LINUX} process_name:{name}")
     assert "Images, by exec bash → env → python3" in text
-    assert re.search(rf'<b aria-current="true"><bdi dir="ltr">{name}</bdi></b>', strip)
+    assert re.search(rf'<b aria-current="true"><bdi dir="ltr">{name}</bdi></b>', tight(strip))
     assert strip.count("/ui/process/0") == len(IMAGES) - 1
     assert ("Took 1 s" in text) is (name != "python3")
 

@@ -1,5 +1,5 @@
-"""What a process search answers besides its results: groups, facets, highlights, and whether it
-can be trusted (docs/api-objects.md#search-answer, docs/clients.md#search-and-facets)."""
+"""Further parts of the answer of a process search: groups, facets, highlights and completeness
+(docs/api-objects.md#search-answer, docs/clients.md#search-and-facets)."""
 
 from typing import Any
 
@@ -191,8 +191,13 @@ def test_a_flag_that_is_none_is_named(analyst: httpx.Client) -> None:
 
 
 def test_a_posted_search_takes_lists(analyst: httpx.Client, host: str) -> None:
-    body = {"q": [host], "facet": ["true"], "facet.field": ["hostname", "group"], "rows": 0,
-            "cb.group": "id"}  # fmt: skip
+    body = {
+        "q": [host],
+        "facet": ["true"],
+        "facet.field": ["hostname", "group"],
+        "rows": 0,
+        "cb.group": "id",
+    }
     answer = analyst.post("/api/v1/process", json=body)
     assert set(answer.json()["facets"]) == {"hostname", "group"}
     assert answer.json()["total_results"] == 4
@@ -265,6 +270,8 @@ def test_nothing_over_time_has_no_times(analyst: httpx.Client) -> None:
     asked = {"q": "hostname:nobody", "svc.histogram": "start", "svc.histogram.by": "group"}
     found = search(analyst, **asked)["histogram"]
     assert (found["since"], found["until"], found["buckets"], found["values"]) == (
-        *(None, None),
-        *([], []),
+        None,
+        None,
+        [],
+        [],
     )

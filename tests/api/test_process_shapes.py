@@ -13,13 +13,24 @@ from tests.support.sysmon import Host, Process
 from vedette.state.policy import groups
 
 SUMMARY = (
-    *("process_md5", "sensor_id", "group", "parent_id", "process_name", "path", "last_update"),
-    *("start", "hostname", "id", "segment_id", "os_type", "cmdline"),
+    "process_md5",
+    "sensor_id",
+    "group",
+    "parent_id",
+    "process_name",
+    "path",
+    "last_update",
+    "start",
+    "hostname",
+    "id",
+    "segment_id",
+    "os_type",
+    "cmdline",
 )
 """docs/api-objects.md#process-summary"""
 
 CHILD = "unique_id process_md5 process_pid path start cmdline username is_suppressed terminated"
-"""What clients read of a child in a summary."""
+"""Members of a child in a summary that clients read."""
 
 COUNTED = ("filemod", "modload", "regmod", "netconn", "childproc", "crossproc", "processblock")
 TEXT_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}"
@@ -48,11 +59,17 @@ def story(name: str, group_id: int) -> Busy:
     quiet = host.process(700, "C:\\Apps\\quiet.exe", "quiet.exe /q", 7)
     active = host.process(800, "C:\\Apps\\active.exe", "active.exe", 8)
     siblings = [host.process(1_000 + n, "C:\\Apps\\sib.exe", f"sib {n}", 20 + n) for n in range(20)]
-    target = {"TargetProcessGUID": active.guid, "TargetProcessId": active.pid,
-              "TargetImage": active.image}  # fmt: skip
-    source = {"SourceProcessGUID": busy.guid, "SourceProcessId": busy.pid,
-              "SourceImage": busy.image}  # fmt: skip
-    hashes = f"MD5={'AB' * 16},SHA256={'CD' * 32}"
+    target = {
+        "TargetProcessGUID": active.guid,
+        "TargetProcessId": active.pid,
+        "TargetImage": active.image,
+    }
+    source = {
+        "SourceProcessGUID": busy.guid,
+        "SourceProcessId": busy.pid,
+        "SourceImage": busy.image,
+    }
+    hashes = f"MD5={'AE' * 16},SHA256={'CE' * 32}"
     records = [
         host.created(busy, top),
         host.created(quiet, busy),
@@ -61,8 +78,16 @@ def story(name: str, group_id: int) -> Busy:
         host.of(quiet, 7, 1, ImageLoaded="C:\\q.dll", Hashes=hashes),
         host.of(quiet, 5, 2),
         host.of(active, 11, 1, TargetFilename="C:\\active.txt"),
-        host.of(busy, 7, 1, ImageLoaded="C:\\needle.dll", Hashes=hashes, Signed="true",
-                Signature="Vendor|Inc", SignatureStatus="Valid"),
+        host.of(
+            busy,
+            7,
+            1,
+            ImageLoaded="C:\\needle.dll",
+            Hashes=hashes,
+            Signed="true",
+            Signature="Vendor|Inc",
+            SignatureStatus="Valid",
+        ),
         host.of(busy, 11, 2, TargetFilename="C:\\made|it.txt"),
         host.of(busy, 15, 2, TargetFilename="C:\\x.exe:needle", Hash="MD5=" + "EF" * 16),
         host.of(busy, 23, 3, TargetFilename="C:\\gone%7C.txt", Hashes=hashes, Archived="false"),
@@ -70,18 +95,37 @@ def story(name: str, group_id: int) -> Busy:
         host.of(busy, 13, 4, EventType="SetValue", TargetObject="HKLM\\SOFTWARE\\A\\needle"),
         host.of(busy, 12, 4, EventType="DeleteKey", TargetObject="HKLM\\SOFTWARE\\B"),
         host.of(busy, 12, 4, EventType="DeleteValue", TargetObject="HKLM\\SOFTWARE\\C"),
-        host.of(busy, 3, 5, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-                SourcePort=50_000, DestinationIp="203.0.113.9", DestinationPort=443,
-                DestinationHostname="needle.example"),
-        host.of(busy, 3, 6, Protocol="udp", Initiated="true", SourceIp="fe80::5",
-                SourcePort=50_001, DestinationIp="2001:db8::9", DestinationPort=53),
-        host.record(10, busy.started_s + 7, GrantedAccess="0x1010", CallTrace="x",
-                    **source, **target),
+        host.of(
+            busy,
+            3,
+            5,
+            Protocol="tcp",
+            Initiated="true",
+            SourceIp="10.0.0.5",
+            SourcePort=50_000,
+            DestinationIp="203.0.113.9",
+            DestinationPort=443,
+            DestinationHostname="needle.example",
+        ),
+        host.of(
+            busy,
+            3,
+            6,
+            Protocol="udp",
+            Initiated="true",
+            SourceIp="fe80::5",
+            SourcePort=50_001,
+            DestinationIp="2001:db8::9",
+            DestinationPort=53,
+        ),
+        host.record(
+            10, busy.started_s + 7, GrantedAccess="0x1010", CallTrace="x", **source, **target
+        ),
         host.record(8, busy.started_s + 8, StartModule="C:\\k.dll", **source, **target),
         host.of(busy, 27, 9, TargetFilename="C:\\stopped.exe", Hashes=hashes, User="CORP\\ann"),
         *(host.of(busy, 11, 10 + n, TargetFilename=f"C:\\many\\{n}.txt") for n in range(40)),
         host.of(busy, 11, 60, TargetFilename="C:\\late\\needle.txt"),
-    ]  # fmt: skip
+    ]
     return Busy(host, busy, quiet, active, siblings, group_id, records)
 
 
@@ -142,9 +186,14 @@ def test_the_flat_summary_sums_the_counts_of_all_segments(
     whole = get(analyst, f"/api/v2/process/{found['id']}/0")
     assert set(SUMMARY) <= set(whole)
     assert {kind: whole[f"{kind}_count"] for kind in COUNTED} == {
-        "filemod": 45, "modload": 1, "regmod": 4, "netconn": 2, "childproc": 3, "crossproc": 2,
+        "filemod": 45,
+        "modload": 1,
+        "regmod": 4,
+        "netconn": 2,
+        "childproc": 3,
+        "crossproc": 2,
         "processblock": 1,
-    }  # fmt: skip
+    }
     parts = get(analyst, f"/api/v1/process/{found['id']}/segment")["process"]["segments"]
     assert {kind: sum(one["event_counts"][kind] for one in parts) for kind in COUNTED} == {
         kind: whole[f"{kind}_count"] for kind in COUNTED
@@ -211,8 +260,16 @@ def test_connections_are_objects_with_every_member(
     second, fourth = (
         get(analyst, path.format(version))["process"]["netconn_complete"] for version in (2, 4)
     )
-    members = {"domain", "proto", "local_port", "timestamp", "local_ip", "direction",
-               "remote_port", "remote_ip"}  # fmt: skip
+    members = {
+        "domain",
+        "proto",
+        "local_port",
+        "timestamp",
+        "local_ip",
+        "direction",
+        "remote_port",
+        "remote_ip",
+    }
     assert all(set(one) == members for one in (*second, *fourth))
     assert [one["remote_ip"] for one in second] == [-889_163_511, 0]
     assert [one["remote_ip"] for one in fourth] == ["203.0.113.9", "2001:db8::9"]
@@ -225,8 +282,19 @@ def test_children_are_objects_with_every_member(
     children = get(analyst, f"/api/v4/process/{found['id']}/0/event")["process"][
         "childproc_complete"
     ]
-    members = {"userName", "processId", "start", "end", "commandLine", "pid", "is_suppressed",
-               "is_tampered", "path", "type", "md5"}  # fmt: skip
+    members = {
+        "userName",
+        "processId",
+        "start",
+        "end",
+        "commandLine",
+        "pid",
+        "is_suppressed",
+        "is_tampered",
+        "path",
+        "type",
+        "md5",
+    }
     assert all(set(one) == members for one in children)
     assert sorted((one["type"], one["pid"]) for one in children) == [
         ("end", 700),
@@ -243,7 +311,7 @@ def test_signatures_of_modules_come_with_the_events(
 ) -> None:
     process = get(analyst, f"/api/v4/process/{found['id']}/0/event")["process"]
     assert process["binaries"] == {
-        "AB" * 16: {"digsig_result": "Signed", "digsig_publisher": "Vendor|Inc"}
+        "AE" * 16: {"digsig_result": "Signed", "digsig_publisher": "Vendor|Inc"}
     }
 
 
@@ -282,8 +350,11 @@ def test_a_group_that_suppresses_shows_idle_children_with_user_and_command_line(
         summary = get(analyst, f"/api/v1/process/{found['id']}/0")
         assert [one["is_suppressed"] for one in summary["children"]] == [True, False]
         for child in summary["children"]:
-            asked = {"parent_guid": found["id"], "childproc_guid": child["id"],
-                     "childproc_md5": child["process_md5"]}  # fmt: skip
+            asked = {
+                "parent_guid": found["id"],
+                "childproc_guid": child["id"],
+                "childproc_md5": child["process_md5"],
+            }
             status = get(analyst, "/api/v6/process/suppression_status", **asked)
             assert status == {"is_suppressed": child["is_suppressed"], "timeout": False}
     finally:
@@ -295,8 +366,21 @@ def test_a_group_that_suppresses_shows_idle_children_with_user_and_command_line(
 # --- preview (2.7) ----------------------------------------------------------------------
 
 PREVIEW = (
-    *("process_md5", "sensor_id", "group", "process_name", "path", "last_update", "start"),
-    *("hostname", "id", "segment_id", "unique_id", "cmdline", "parent_name", "segment", "os_type"),
+    "process_md5",
+    "sensor_id",
+    "group",
+    "process_name",
+    "path",
+    "last_update",
+    "start",
+    "hostname",
+    "id",
+    "segment_id",
+    "unique_id",
+    "cmdline",
+    "parent_name",
+    "segment",
+    "os_type",
 )
 
 

@@ -195,9 +195,14 @@ def test_events_come_in_the_form_of_their_version(
 ) -> None:
     body = analyst.get(f"/api/v{version}/process/{shell['id']}/0/event").json()["process"]
     assert {name: len(body[f"{name}_complete"]) for name in LISTS} == {
-        "filemod": 1, "modload": 1, "regmod": 1, "netconn": 1, "childproc": 2, "crossproc": 0,
+        "filemod": 1,
+        "modload": 1,
+        "regmod": 1,
+        "netconn": 1,
+        "childproc": 2,
+        "crossproc": 0,
         "processblock": 0,
-    }  # fmt: skip
+    }
     (connection,) = body["netconn_complete"]
     assert isinstance(connection, str if version == 1 else dict)
     assert all(isinstance(one, str if version < 3 else dict) for one in body["childproc_complete"])

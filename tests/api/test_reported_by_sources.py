@@ -1,5 +1,5 @@
-"""What sources tell of their host, as clients of a running server read it: blocks and what became
-of them, suppressed children, tampering, types of files, one connection in two logs."""
+"""Reports of sources about their host in the answers of a running server: blocks and their
+outcomes, suppressed children, tampering, file types, and one connection in two logs."""
 
 import json
 from typing import Any
@@ -70,9 +70,13 @@ def events_of(analyst: httpx.Client, process: Json, version: int = 4) -> Json:
 
 @pytest.mark.parametrize(("number", "status"), list(enumerate(BLOCK_STATUSES)))
 def test_each_outcome_of_a_block_is_shown_and_searched_for(
-    analyst: httpx.Client, plain: httpx.Client, server: Server, base_us: int,
-    number: int, status: str,
-) -> None:  # fmt: skip
+    analyst: httpx.Client,
+    plain: httpx.Client,
+    server: Server,
+    base_us: int,
+    number: int,
+    status: str,
+) -> None:
     name = f"outcome-{number}.example"
     shell = Shell(plain, server, name, base_us)
     reported = {"path": "/opt/evil", "md5": "9b" * 16, "result": status, "error": number}
@@ -107,11 +111,16 @@ def test_a_child_that_its_sensor_suppressed_is_shown_with_its_parent_alone(
     shell = Shell(plain, server, "suppressing.example", base_us)
     shell.report(
         shell.child(
-            "start", 0, path="/bin/true", cmdline="true --quiet", user="ann", md5="ab" * 16,
+            "start",
+            0,
+            path="/bin/true",
+            cmdline="true --quiet",
+            user="ann",
+            md5="ab" * 16,
             suppressed=True,
         ),
         shell.child("end", 9_000, suppressed=True),
-    )  # fmt: skip
+    )
     parent = one(analyst, "hostname:suppressing.example")  # and no other process
     assert parent["process_name"] == "bash"
     begin, end = events_of(analyst, parent)["childproc_complete"]
@@ -153,9 +162,13 @@ def test_tampering_that_a_sensor_tells_is_shown_with_the_event(
     ],
 )
 def test_the_type_of_a_file_is_that_of_its_ending(
-    analyst: httpx.Client, plain: httpx.Client, server: Server, base_us: int,
-    path: str, file_type: str,
-) -> None:  # fmt: skip
+    analyst: httpx.Client,
+    plain: httpx.Client,
+    server: Server,
+    base_us: int,
+    path: str,
+    file_type: str,
+) -> None:
     name = f"ending-{path[-3:].strip('/n').lower()}.example"
     shell = Shell(plain, server, name, base_us)
     shell.report(shell.of("file", 10, action="create", path=path))
@@ -165,10 +178,17 @@ def test_the_type_of_a_file_is_that_of_its_ending(
 
 def connection_of_security(host: Host, process: Process, at_s: float) -> Json:
     record = host.record(
-        5156, process.started_s + at_s, ProcessID=process.pid, Direction="%%14593", Protocol=6,
-        Application="\\device\\harddiskvolume2\\tool.exe", SourceAddress="10.0.0.5",
-        SourcePort=50_000, DestAddress="203.0.113.9", DestPort=443,
-    )  # fmt: skip
+        5156,
+        process.started_s + at_s,
+        ProcessID=process.pid,
+        Direction="%%14593",
+        Protocol=6,
+        Application="\\device\\harddiskvolume2\\tool.exe",
+        SourceAddress="10.0.0.5",
+        SourcePort=50_000,
+        DestAddress="203.0.113.9",
+        DestPort=443,
+    )
     record["winlog"] |= {
         "channel": "Security",
         "provider_name": "Microsoft-Windows-Security-Auditing",
@@ -185,11 +205,18 @@ def test_one_connection_that_two_logs_tell_in_two_requests_counts_once(
     created = host.created(tool, host.process(900, "C:\\Windows\\explorer.exe"))
     reported = [
         host.of(
-            tool, 3, 10.2, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-            SourcePort=50_000, DestinationIp="203.0.113.9", DestinationPort=443,
+            tool,
+            3,
+            10.2,
+            Protocol="tcp",
+            Initiated="true",
+            SourceIp="10.0.0.5",
+            SourcePort=50_000,
+            DestinationIp="203.0.113.9",
+            DestinationPort=443,
         ),
         connection_of_security(host, tool, 10),
-    ]  # fmt: skip
+    ]
     for record in [created, *(reported if is_first else reversed(reported))]:
         assert sender.post("/api/v1/ingest", json=[record]).json()["stored"] == 1
     found = one(analyst, f"hostname:{host.name} process_name:tool.exe")

@@ -78,7 +78,12 @@ def marked(queue: Queue) -> set[str]:
 
 def ignore(queue: Queue, query: str, expected: int) -> dict[str, Any]:
     return posted(
-        queue.admin, query=query, expected=expected, requested_status="Resolved", set_ignored=True
+        queue.admin,
+        query=query,
+        expected=expected,
+        requested_status="Resolved",
+        set_ignored=True,
+        allow_all=True,
     )
 
 
@@ -131,7 +136,7 @@ def test_a_report_that_somebody_ignored_anew_since_stays_so(queue: Queue) -> Non
     assert undo(queue.other, received["action_id"])["reports"] == 1
     assert ignored(queue) == {"one"}
     posted(queue.admin, query="q=report_id:one", expected=1, set_ignored=False)
-    reopened = {"query": "q=", "expected": 3, "requested_status": "Unresolved"}
+    reopened = {"query": "q=", "expected": 3, "allow_all": True, "requested_status": "Unresolved"}
     posted(queue.admin, **reopened)
 
 

@@ -1,13 +1,16 @@
-"""How many requests a token and an address may make."""
+"""Rate limits of requests by token and by address."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.served import Server, hire, start_server
-from vedette.api.request_rates import RequestRates
-from vedette.limits import RATES_KEPT_MAX
+from tests.support.served import Server, hire, start_server, state_of
+from vedette.clock import SystemClock
 from vedette.model.principal import Role
+from vedette.state.accounts import audit_trail, tokens, users
+from vedette.state.accounts.tokens import NewToken
+from vedette.state.shares.quota_list import API_TOKENS_OF_USER_MAX
+from vedette.web.http.request_rates import OWN_CHANGES_PER_MINUTE_MAX, RATES_KEPT_MAX, RequestRates
 
 SECOND_US = 1_000_000
 
@@ -31,6 +34,43 @@ def test_a_token_above_its_rate_is_429_and_others_go_on(strict: Server) -> None:
     assert int(refused[0].headers["retry-after"]) > 0
     with strict.client(**{"X-Auth-Token": tokens[1]}) as client:
         assert client.get("/api/info").status_code == 200
+
+
+def test_changes_of_a_user_are_counted_with_all_tokens_together(strict: Server) -> None:
+    """A viewer wrote 300 entries of the audit log a second by noting exports."""
+    first = hire(strict, "noter", {1: Role.VIEWER})
+    with state_of(strict) as database:
+        user_id = users.id_of(database, "noter")
+        new = NewToken("api", user_id=user_id)
+        issued = [tokens.issue(database, new, SystemClock().now_us()) for _ in range(9)]
+        before = audit_trail.head(database).number
+    statuses = []
+    for token in [first, *(one.secret for one in issued)]:
+        with strict.client(**{"X-Auth-Token": token}) as client:
+            body = {"view": "alerts", "params": "q=a", "format": "csv"}
+            answers = [client.post("/api/v1/export", json=body) for _ in range(20)]
+            statuses += [one.status_code for one in answers]
+            reasons = {one.json()["reason"] for one in answers if one.status_code == 429}
+    assert reasons == {"too_many_changes"}
+    assert statuses[:100] == [200] * 100
+    assert statuses.count(200) < OWN_CHANGES_PER_MINUTE_MAX + 60
+    with state_of(strict) as database:
+        assert audit_trail.head(database).number - before < OWN_CHANGES_PER_MINUTE_MAX + 60
+    with strict.client(**{"X-Auth-Token": hire(strict, "other", {1: Role.VIEWER})}) as client:
+        assert client.put("/api/v1/me/preferences", json={}).status_code == 200
+
+
+def test_tokens_of_a_user_are_counted(strict: Server) -> None:
+    """A viewer made 1,200 tokens in nine seconds."""
+    with state_of(strict) as database:
+        user = users.add(database, users.NewUser("hoarder"), SystemClock().now_us())
+        new = NewToken("api", user_id=user.id)
+        for _ in range(API_TOKENS_OF_USER_MAX):
+            issued = tokens.issue(database, new, SystemClock().now_us())
+    with strict.client(**{"X-Auth-Token": issued.secret}) as client:
+        answer = client.post("/api/v1/token", json={"name": "one more"})
+        assert (answer.status_code, answer.json()["reason"]) == (409, "quota")
+        assert client.delete(f"/api/v1/token/{issued.id}").status_code == 200
 
 
 def test_senders_are_not_counted(strict: Server) -> None:

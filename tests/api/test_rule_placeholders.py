@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from tests.support.served import Server
 from vedette.cli.rules.sigma import app
-from vedette.limits import MEMBER_CHARS_MAX, SIGMA_PLACEHOLDER_VALUES_MAX
+from vedette.limits import MEMBER_CHARS_MAX
+from vedette.web.rules.models import SIGMA_PLACEHOLDER_VALUES_MAX
 
 SIGMA = "/api/v1/sigma"
 PLACEHOLDER = f"{SIGMA}/placeholder"

@@ -51,7 +51,7 @@ def waiting(client: httpx.Client) -> float:
 
 @pytest.fixture
 def dear_searches(limited: Server) -> Iterator[list[Future[httpx.Response]]]:
-    """As many searches as a user may have at a time, all of them waiting or running."""
+    """Runs the maximum number of concurrent searches of a user, all waiting or running."""
     with limited.sender() as client:
         assert client.post("/api/v1/ingest", json=story("dear.example").records).status_code == 200
     with limited.analyst() as client, ThreadPoolExecutor(SEARCHES) as threads:

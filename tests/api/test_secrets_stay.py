@@ -17,9 +17,9 @@ from tests.support.cloud import ORG
 from tests.support.commands import done, vedette
 from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, hire, start_server, wait_for
-from vedette.api.http.credentials import SESSION_COOKIE
 from vedette.model.principal import Role
 from vedette.state.accounts import license as licenses
+from vedette.web.http.credentials import SESSION_COOKIE
 
 APP_CONTROL = "/api/v1/settings/global/platformserver"
 SMTP = "marked-smtp-" + secrets.token_hex(12)
@@ -38,9 +38,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     )
     yield from start_server(
         tmp_path_factory.mktemp("secrets"),
-        *("--set", f"license_provider_key={public}"),
-        *("--set", "log_level=debug", "--set", f"smtp_password={SMTP}"),
-        *("--set", "smtp_username=mailer", "--set", "smtp_host=127.0.0.1"),
+        "--set",
+        f"license_provider_key={public}",
+        "--set",
+        "log_level=debug",
+        "--set",
+        f"smtp_password={SMTP}",
+        "--set",
+        "smtp_username=mailer",
+        "--set",
+        "smtp_host=127.0.0.1",
     )
 
 

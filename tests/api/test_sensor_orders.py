@@ -1,4 +1,4 @@
-"""What people order, and what sensors do of it at check-in (docs/api-objects.md#isolation)."""
+"""Orders of users, and their execution by sensors at check-in (docs/api-objects.md#isolation)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -81,6 +81,25 @@ def test_a_host_without_a_sensor_cannot_be_isolated(
     answer = analyst.put(f"/api/v1/sensor/{record['id']}", json={"network_isolation_enabled": True})
     assert answer.status_code == 409
     assert record["supports_isolation"] is False
+
+
+def test_a_refused_order_is_named_as_the_api_names_it(
+    analyst: httpx.Client, sent_story: Story
+) -> None:
+    (record,) = analyst.get("/api/v1/sensor", params={"hostname": sent_story.host.name}).json()
+    path = f"/api/v1/sensor/{record['id']}"
+    for name, value in (
+        ("event_log_flush_time", FAR),
+        ("restart_queued", True),
+        ("network_isolation_enabled", "true"),
+    ):
+        answer = analyst.put(path, json={name: value})
+        assert answer.status_code == 409
+        assert answer.json()["message"].startswith(f"{name}: ")
+        many = {"ids": [record["id"]], name: value}
+        for body in (many | {"dry_run": True}, many):
+            (refused,) = analyst.put("/api/v1/sensor", json=body).json()["refused"]
+            assert refused["message"].startswith(f"{name}: ")
 
 
 # --- the other orders -------------------------------------------------------------------
@@ -343,3 +362,35 @@ def test_a_release_forgets_why_the_host_was_isolated(
     assert record_of(analyst, sensor)["isolation_reason"] == "why"
     put(analyst, sensor, network_isolation_enabled=False)
     assert record_of(analyst, sensor)["isolation_reason"] == ""
+
+
+def test_the_reason_of_each_order_is_in_the_audit_log(
+    analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    hostname = sensor.hostname
+    orders: list[dict[str, Any]] = [
+        {"network_isolation_enabled": True, "isolation_reason": "a worm"},
+        {"network_isolation_enabled": False, "reason": "<b>cleaned"},
+        {"restart_queued": True, "reason": "it hangs"},
+        {"event_log_flush_time": FAR, "reason": "gaps"},
+        {"uninstall": True, "reason": "retired"},
+    ]
+    for body in orders:
+        assert put(analyst, sensor, **body).status_code == 204, body
+    asked = {"target": hostname, "kind": "sensor", "rows": 100}
+    entries = analyst.get("/api/v1/audit", params=asked).json()["results"]
+    reasons = [one["after"]["reason"] for one in reversed(entries) if "reason" in one["after"]]
+    assert reasons == ["<b>cleaned", "it hangs", "gaps", "retired"]
+
+
+def test_a_reason_is_a_text_of_bounded_length_and_no_change_by_itself(
+    analyst: httpx.Client, sensor: PlayedSensor
+) -> None:
+    for reason in ("x" * 1_001, 7, ["a"]):
+        answer = put(analyst, sensor, restart_queued=True, reason=reason)
+        assert answer.status_code == 400, reason
+        assert "reason" in answer.json()["message"]
+    assert record_of(analyst, sensor)["restart_queued"] is False
+    assert put(analyst, sensor, reason="only that").status_code == 204
+    body = {"ids": [sensor.id], "reason": "only that"}
+    assert analyst.put("/api/v1/sensor", json=body).status_code == 400

@@ -29,6 +29,7 @@ from vedette import limits
 from vedette.blobs.blob_store import BlobKey, open_verified
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
+from vedette.respond.binary_copies import COPIED_FILES_ARRIVING
 from vedette.state.sensors import sensor_packages
 from vedette.state.sensors.sensor_packages import Package
 
@@ -65,9 +66,11 @@ def send(
 ) -> httpx.Response:
     asked = {"offset": str(offset), "size": "0"}
     return sensor.client.put(
-        f"/sensor/v1/binaries/{sha256}", params=asked, content=piece,
+        f"/sensor/v1/binaries/{sha256}",
+        params=asked,
+        content=piece,
         headers=sensor.headers | headers,
-    )  # fmt: skip
+    )
 
 
 def test_a_file_arrives_in_pieces_and_is_kept(server: Server, sensor: PlayedSensor) -> None:
@@ -90,10 +93,20 @@ def test_a_copy_is_downloaded_as_the_zip_that_clients_read(
     content = os.urandom(2_000)
     file = described(content)
     now_us = SystemClock().now_us()
-    sensor.send([
-        event("start", now_us, 5, now_us, path="/usr/bin/x", cmdline="x", md5=file["md5"],
-              sha256=file["sha256"]),
-    ])  # fmt: skip
+    sensor.send(
+        [
+            event(
+                "start",
+                now_us,
+                5,
+                now_us,
+                path="/usr/bin/x",
+                cmdline="x",
+                md5=file["md5"],
+                sha256=file["sha256"],
+            ),
+        ]
+    )
     assert analyst.get(f"/api/v1/binary/{file['md5']}").status_code == 404
     offer(sensor, file)
     send(sensor, file["sha256"], 0, content)
@@ -154,7 +167,7 @@ def test_no_more_is_taken_than_was_offered(sensor: PlayedSensor) -> None:
 
 def test_a_sensor_has_few_files_on_their_way(sensor: PlayedSensor) -> None:
     files = [described(os.urandom(10)) for _ in range(40)]
-    assert len(offer(sensor, *files)) == limits.COPIED_FILES_ARRIVING
+    assert len(offer(sensor, *files)) == COPIED_FILES_ARRIVING
 
 
 @pytest.mark.parametrize("name", ["ab" * 32, "short", "..%2F..%2Fstate.db", "Z" * 64])

@@ -9,7 +9,7 @@ from tests.support.served import Server, hire, open_group, state_of, wait_for
 from tests.support.sysmon import Story, story
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
-from vedette.state.sensors import host_registry
+from vedette.state.sensors.hosts import aliases
 
 
 def named(client: httpx.Client, name: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_an_alias_is_given_and_taken_back(analyst: httpx.Client, sent_story: Sto
 def test_an_alias_that_a_command_removes_is_forgotten_within_seconds(
     server: Server, analyst: httpx.Client, sender: httpx.Client
 ) -> None:
-    """By the server and by the processes that prepare records, within one time window."""
+    """The server and the ingest workers apply the change within one time window."""
     tale, other = story("aliased.corp.example"), story("was-an-alias.corp.example")
 
     def seen() -> int:
@@ -81,9 +81,9 @@ def test_an_alias_that_a_command_removes_is_forgotten_within_seconds(
 
     sender.post("/api/v1/ingest", json=tale.records).raise_for_status()
     with state_of(server) as database:
-        host_registry.add_alias(database, other.host.name, tale.host.name)
+        aliases.add(database, other.host.name, tale.host.name)
         assert seen() == 0
-        host_registry.remove_alias(database, other.host.name, SystemClock().now_us())
+        aliases.remove(database, other.host.name, SystemClock().now_us())
     assert wait_for(seen, 1, 15) == 1
 
 

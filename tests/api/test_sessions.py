@@ -1,5 +1,6 @@
 """Sessions of browsers: signing in, changes, lock-out, the second factor."""
 
+import re
 import secrets
 import subprocess
 import sys
@@ -14,9 +15,9 @@ import pytest
 from sqlalchemy import select
 
 from tests.support.served import STOP_S, Server, launch, listening, start_server, state_of
-from vedette import limits
 from vedette.clock import SystemClock
 from vedette.state.accounts import tokens, users
+from vedette.state.accounts.sign_in import SIGN_INS_OF_ADDRESS_MAX
 from vedette.state.db.schema import USER
 
 PASSWORD = "a quite long password"
@@ -93,6 +94,23 @@ def test_changes_need_the_token_of_the_page(own: Server, name: str) -> None:
         assert client.post("/api/v1/token", json=body, headers=elsewhere).status_code == 403
         right = {"X-CSRF-Token": token}
         assert client.post("/api/v1/token", json=body, headers=right).status_code == 200
+
+
+def test_the_token_of_a_page_is_masked_anew_for_each_page(own: Server, name: str) -> None:
+    with browser(own) as client:
+        token = sign_in(client, name).json()["csrf_token"]
+        pages = [client.get("/ui/me").text for _ in range(2)]
+        masked = [re.search(r'name="csrf-token" content="(.+?)"', page)[1] for page in pages]
+        assert masked[0] != masked[1]
+        assert not [page for page in pages if token in page]
+        for number, sent in enumerate(masked):
+            body, headers = {"name": f"masked {number}"}, {"X-CSRF-Token": sent}
+            assert client.post("/api/v1/token", json=body, headers=headers).status_code == 200
+        damaged = ("0" * 128, masked[0][:-2], f"{masked[0]}00", f"{masked[0][:-1]}x", "é")
+        for sent in damaged:
+            headers = {"X-CSRF-Token": sent.encode()}
+            answer = client.post("/api/v1/token", json={"name": "no"}, headers=headers)
+            assert answer.json()["reason"] == "csrf_token_needed"
 
 
 def test_the_secrets_of_sessions_and_tokens_are_not_exchanged(own: Server, name: str) -> None:
@@ -186,11 +204,11 @@ def test_an_office_signs_in_from_one_address_and_nobody_guesses_more_by_that(
     own: Server, name: str
 ) -> None:
     with browser(own, "10.8.8.9") as client:
-        for _ in range(limits.SIGN_INS_OF_ADDRESS_MAX + 5):
+        for _ in range(SIGN_INS_OF_ADDRESS_MAX + 5):
             assert sign_in(client, name).status_code == 200
-        for number in range(limits.SIGN_INS_OF_ADDRESS_MAX):
+        for number in range(SIGN_INS_OF_ADDRESS_MAX):
             assert sign_in(client, f"anyone-{number}", "x" * 12).status_code == 401
-            if number < limits.SIGN_INS_OF_ADDRESS_MAX - 1:
+            if number < SIGN_INS_OF_ADDRESS_MAX - 1:
                 assert sign_in(client, name).status_code == 200
         assert sign_in(client, name).status_code == 429
 

@@ -71,15 +71,15 @@ def test_every_check_of_binaries_holds_on_stored_data(asked: httpx.Client) -> No
 
 
 OTHER_SEARCHES = {
-    *(
-        "alert_severity",
-        "alert_type",
-        "assigned_to",
-        "created_time",
-        "process_path",
-        "report_score",
-    ),
-    *("title", "watchlist_id", "watchlist_name"),
+    "alert_severity",
+    "alert_type",
+    "assigned_to",
+    "created_time",
+    "process_path",
+    "report_score",
+    "title",
+    "watchlist_id",
+    "watchlist_name",
 }
 """Fields of alerts and of threat reports, which neither search here knows."""
 
@@ -96,7 +96,7 @@ RULES_STEP = 1 if RUNS_ALL else 36
 
 
 def refusal(client: httpx.Client, route: str, query: list[tuple[str, str]]) -> str:
-    """What is said against a query; "" when it is answered."""
+    """Returns the error message for a query; "" if the server answers it."""
     found = client.get(route, params=httpx.QueryParams(query))
     if found.status_code == 200:
         assert not found.json()["incomplete_results"], query
@@ -109,7 +109,7 @@ def refusal(client: httpx.Client, route: str, query: list[tuple[str, str]]) -> s
 def refusals(
     client: httpx.Client, routes: list[str], queries: list[list[tuple[str, str]]]
 ) -> list[str]:
-    """What the last search says against each query that no search answers."""
+    """Returns the last error message of each query that no route answers."""
 
     def last(query: list[tuple[str, str]]) -> str:
         message = ""

@@ -40,7 +40,7 @@ def texts_of(analyst: httpx.Client) -> list[tuple[str, int, bool]]:
 
 
 def alerted(server: Server) -> float:
-    """How many hits became alerts, of the server's metrics."""
+    """Returns the number of hits that became alerts, from the server's metrics."""
     with server.analyst() as client:
         lines = client.get("/metrics").text.splitlines()
     counts = [line.split()[1] for line in lines if line.startswith("vedette_rule_hits_total")]
@@ -182,7 +182,8 @@ def test_a_rule_is_tried_on_the_stored_past_before_it_is_on(
         {"ids": []},
         {"text": rule(33, "x"), "from": "yesterday-ish"},
         {"text": rule(33, "x"), "from": "now", "to": "-1h"},
-        {"text": "---\n".join(rule(1, "x").replace("5c1f0a52", f"{n:08x}") for n in range(101))},
+        {"text": rule(33, "x"), "by": "moon"},
+        {"files": [{"name": "a.yml", "text": 7}]},
     ],
 )
 def test_a_trial_on_the_past_that_cannot_be_read_is_refused(
@@ -285,6 +286,21 @@ def test_the_command_tries_rules_on_what_the_server_has_stored(
     assert (found["total_hits"], found["samples"][0]["hostname"]) == (1, host)
     shown = CliRunner().invoke(app, ["test", str(file), "--data", str(server.data), "--days", "1"])
     assert "A document of Office starts a shell" in shown.output
+
+
+def test_the_command_tries_a_tree_that_no_single_file_could_hold(
+    server: Server, sender: httpx.Client, tmp_path: Path
+) -> None:
+    host = "past-tree.corp.example"
+    assert sender.post("/api/v1/ingest", json=story(host).records).is_success
+    comment = "# " + "x" * 9_000 + "\n"
+    for number in range(130):
+        text = rule(51, host).replace("5c1f0a52", f"{number:08x}")
+        (tmp_path / f"{number}.yml").write_text(comment + text)
+    done = CliRunner().invoke(app, ["test", str(tmp_path), "--data", str(server.data), "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert (found["total_hits"], found["total_hosts"], len(found["rules"])) == (130, 1, 130)
 
 
 def test_an_import_is_tried_dry_and_keeps_nothing(analyst: httpx.Client) -> None:

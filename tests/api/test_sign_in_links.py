@@ -9,10 +9,14 @@ import pytest
 
 from tests.api.test_sessions import COOKIE, PASSWORD, browser, with_second_factor
 from tests.support.served import Server, start_server, state_of
-from vedette import limits
 from vedette.clock import SystemClock
 from vedette.state.accounts import sign_in as sign_ins
 from vedette.state.accounts import users
+from vedette.state.accounts.sign_in import (
+    SIGN_IN_LINK_S,
+    SIGN_INS_OF_ADDRESS_MAX,
+    SIGN_INS_OF_LINK_MAX,
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,7 @@ def test_of_many_who_follow_a_link_at_once_one_gets_in(own: Server, name: str) -
 
 
 def test_a_link_ends_with_its_time_and_when_another_is_made(own: Server, name: str) -> None:
-    late = link_of(own, name, age_s=limits.SIGN_IN_LINK_S + 1)
+    late = link_of(own, name, age_s=SIGN_IN_LINK_S + 1)
     assert follow(own, late).json()["reason"] == "link_ended"
     first, second = link_of(own, name), link_of(own, name)
     assert follow(own, first).status_code == 401
@@ -117,9 +121,9 @@ def test_who_has_the_link_does_not_guess_the_second_factor_from_many_addresses(
     with browser(own) as client:
         _, totp = with_second_factor(client, name)
     link = link_of(own, name)
-    answers = [follow(own, link, code="000000") for _ in range(limits.SIGN_INS_OF_LINK_MAX + 1)]
+    answers = [follow(own, link, code="000000") for _ in range(SIGN_INS_OF_LINK_MAX + 1)]
     statuses = [one.status_code for one in answers]
-    assert statuses == [401] * limits.SIGN_INS_OF_LINK_MAX + [429]
+    assert statuses == [401] * SIGN_INS_OF_LINK_MAX + [429]
     assert follow(own, link, code=totp.now()).status_code == 429
 
 
@@ -127,9 +131,9 @@ def test_guesses_of_links_are_counted_by_address(own: Server) -> None:
     with browser(own, "10.7.7.7") as client:
         answers = [
             client.post("/api/v1/session", json={"link": secrets.token_hex(20)}).status_code
-            for _ in range(limits.SIGN_INS_OF_ADDRESS_MAX + 1)
+            for _ in range(SIGN_INS_OF_ADDRESS_MAX + 1)
         ]
-    assert answers == [401] * limits.SIGN_INS_OF_ADDRESS_MAX + [429]
+    assert answers == [401] * SIGN_INS_OF_ADDRESS_MAX + [429]
 
 
 def test_a_link_with_a_password_is_refused(own: Server, name: str) -> None:

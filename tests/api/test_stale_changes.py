@@ -1,4 +1,5 @@
-"""What somebody else changed meanwhile is not undone unseen (docs/http-api.md)."""
+"""A change based on a stale record does not silently overwrite another user's change
+(docs/http-api.md)."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -30,10 +30,28 @@ def names(nodes: list[dict[str, Any]]) -> list[str]:
 
 
 NODE = {
-    "id", "unique_id", "segment_id", "parent_id", "depth", "relation", "reported_by", "label",
-    "now", "process_pid", "process_md5", "process_sha256", "username", "start", "end",
-    "terminated", "event_counts", "alerts", "is_suppressed", "missing", "has_more_children",
-}  # fmt: skip
+    "id",
+    "unique_id",
+    "segment_id",
+    "parent_id",
+    "depth",
+    "relation",
+    "reported_by",
+    "label",
+    "now",
+    "process_pid",
+    "process_md5",
+    "process_sha256",
+    "username",
+    "start",
+    "end",
+    "terminated",
+    "event_counts",
+    "alerts",
+    "is_suppressed",
+    "missing",
+    "has_more_children",
+}
 
 
 def test_a_tree_reaches_up_and_down(analyst: httpx.Client, sent_story: Story) -> None:
@@ -115,8 +133,13 @@ def test_a_timeline_counts_every_event_once(analyst: httpx.Client, sent_story: S
             counted.update(bucket["event_counts"])
         assert dict(counted) == body["event_counts"]
         assert body["event_counts"] == {
-            "modload": 1, "netconn": 1, "filemod": 1, "regmod": 1, "childproc": 2, "dnsquery": 1
-        }  # fmt: skip
+            "modload": 1,
+            "netconn": 1,
+            "filemod": 1,
+            "regmod": 1,
+            "childproc": 2,
+            "dnsquery": 1,
+        }
     second = get(analyst, path, interval="1s")
     assert (second["interval"], len(second["buckets"])) == (1, 7)
     starts = [bucket["start"] for bucket in second["buckets"]]

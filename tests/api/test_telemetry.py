@@ -17,7 +17,7 @@ import zstandard
 
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
-from vedette.limits import RECORDS_ANSWERED_ON_LOOP_MAX
+from vedette.web.http.bodies.telemetry_request import RECORDS_ANSWERED_ON_LOOP_MAX
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
@@ -179,11 +179,22 @@ def test_a_bulk_body_that_cannot_be_split_is_400(sender: httpx.Client, content: 
 def test_a_part_of_a_file_is_known_again_however_it_is_cut(server: Server) -> None:
     """Records without an id of their own, imported twice from the same file."""
     records = [
-        {"ID": f"1700000000.{n:03}:{n}", "NODE": "import.example", "SYSCALL": {
-            "syscall": 59, "SYSCALL": "execve", "success": "yes", "pid": 500 + n, "ppid": 1,
-            "uid": 0, "exe": "/bin/true", "comm": "true"}}
+        {
+            "ID": f"1700000000.{n:03}:{n}",
+            "NODE": "import.example",
+            "SYSCALL": {
+                "syscall": 59,
+                "SYSCALL": "execve",
+                "success": "yes",
+                "pid": 500 + n,
+                "ppid": 1,
+                "uid": 0,
+                "exe": "/bin/true",
+                "comm": "true",
+            },
+        }
         for n in range(3)
-    ]  # fmt: skip
+    ]
     headers = {"X-Vedette-Source": f"{'ab' * 32}:1"}
     with server.analyst() as client:
         first = client.post("/api/v1/ingest", content=lines(records), headers=headers).json()
@@ -246,9 +257,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize("path", ["/_bulk", "/api/v1/ingest"])
 @pytest.mark.parametrize(
     ("content", "encoding"),
-    [(b"x" * 2049, ""), (gzip.compress(b"x" * 9_000, mtime=0), "gzip"),
-     (zstandard.compress(b"x" * 9_000), "zstd")],
-)  # fmt: skip
+    [
+        (b"x" * 2049, ""),
+        (gzip.compress(b"x" * 9_000, mtime=0), "gzip"),
+        (zstandard.compress(b"x" * 9_000), "zstd"),
+    ],
+)
 def test_a_body_over_a_limit_is_413(
     small: Server, path: str, content: bytes, encoding: str
 ) -> None:

@@ -89,7 +89,7 @@ class Visit:
         return self.page
 
     def text(self) -> str:
-        """What stands on a screen, without what measures the server or the clock."""
+        """Returns the text of a screen, without durations and times."""
         self.settle()
         shown = self.page.inner_text("main") + self.page.inner_text("#flyout")
         return re.sub(r"\d[\d\u2009]* ms|\d+ (?:[smhd]|min)\b|\d\d:\d\d:\S+", "", shown)
@@ -156,7 +156,7 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="package")
 def known(shared_server: Server) -> dict[str, str]:
-    """What the addresses of pages name, by kind."""
+    """Ids in the addresses of pages, by kind."""
     return named(shared_server)
 
 

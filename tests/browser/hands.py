@@ -55,7 +55,7 @@ class Hands:
             self.steps += 1
 
     def click(self, selector: str) -> None:
-        """What is clicked was seen before a pointer came near."""
+        """Clicks an element, which must be visible before the pointer hovers over it."""
         assert self.way != "keyboard"
         target = self.page.locator(f"{selector} >> visible=true").first
         assert target.evaluate(IS_SEEN), selector
@@ -91,8 +91,8 @@ class Hands:
         assert differ.histogram()[255] >= RING_PIXELS, f"nothing shows the focus of {name}"
 
     def picture(self, place: dict[str, float]) -> Image.Image:
-        """By the browser's debugger: Playwright's own way puts a style into the page, which its
-        policy refuses."""
+        """Takes a screenshot with the browser's debugger: Playwright's own method adds a style to
+        the page, which the page's policy forbids."""
         session = self.page.context.new_cdp_session(self.page)
         shot = session.send("Page.captureScreenshot", {"format": "png", "clip": place})
         session.detach()

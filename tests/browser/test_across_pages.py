@@ -12,8 +12,9 @@ from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server
 from tests.support.sysmon import Host
 from tests.support.written_detections import alerted_server
-from vedette.limits import ALERTS_PAGE, PAGE_ROWS
+from vedette.limits import PAGE_ROWS
 from vedette.model.findings.detection import Detection, Source
+from vedette.web.alerts.screen import ALERTS_PAGE
 
 MANY = ALERTS_PAGE + 30
 FEW = 5
@@ -52,7 +53,7 @@ def number(text: str) -> int:
 
 
 def counted(page: Any) -> int:
-    """What the dialog says that is closed as false positive."""
+    """Returns the number of alerts that the dialog offers to close as false positives."""
     page.keyboard.press("f")
     page.wait_for_selector(SENDS)
     found = number(page.inner_text("#triage-title"))

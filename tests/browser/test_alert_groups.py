@@ -49,6 +49,33 @@ def shown(page: Any) -> int:
     return sum(one.is_visible() for one in rows.all())
 
 
+def mixed(page: Any) -> list[str]:
+    """Which boxes of groups are neither ticked nor empty, by the level of their group."""
+    boxes = page.locator("tr.group input")
+    levels: list[str] = boxes.evaluate_all(
+        """(boxes) => boxes.filter((box) => box.indeterminate)
+             .map((box) => box.closest("tr").classList.contains("outer") ? "outer" : "inner")"""
+    )
+    return levels
+
+
+def test_the_box_of_a_group_is_mixed_while_some_of_its_alerts_are_out(visiting: Visiting) -> None:
+    with visiting() as visit:
+        page = visit.open(NESTED)
+        page.wait_for_selector("#flyout .lineage")
+        alert = page.locator("tr[data-row]:not(.group) input").first
+        page.check("tr.outer input")
+        assert mixed(page) == []
+        alert.uncheck()
+        assert mixed(page) == ["outer", "inner"]
+        alert.check()
+        assert mixed(page) == []
+        page.uncheck("tr.outer input")
+        assert page.locator("tr[aria-selected=true]").count() == 0
+        alert.check()
+        assert mixed(page) == ["outer", "inner"]
+
+
 def test_groups_lie_within_groups_and_fold(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open(NESTED)
@@ -104,6 +131,7 @@ def test_a_group_within_that_is_taken_out_stays_out(visiting: Visiting, server: 
         wanted = int(str(page.locator("tr.inner").nth(1).get_attribute("data-count")))
         kept.locator("input").uncheck()
         assert page.get_attribute("tr.outer", "aria-selected") == "false"
+        assert mixed(page) == ["outer"]
         page.keyboard.press("F")  # folded groups are changed as well
         page.keyboard.press("r")
         page.wait_for_selector("#triage[open] [data-submit]:enabled")

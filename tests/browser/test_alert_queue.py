@@ -82,7 +82,7 @@ def test_anything_can_be_looked_up(visiting: Visiting) -> None:
 
 
 def reasons(server: Server) -> list[str]:
-    """Of the suppressions that there are."""
+    """Returns the reasons of all suppressions."""
     with server.analyst() as client:
         return [one["reason"] for one in client.get("/api/v1/alert/suppression").json()]
 

@@ -1,5 +1,5 @@
-"""What the analysis of a process offers beside its panes: what the tree leaves out, what is stored
-and what is missing, all events as a file, and what a process that runs does next."""
+"""Tools of a process analysis next to its panes: hidden parts of the tree, stored and missing data,
+all events as a file, and new events of a running process."""
 
 import csv
 import json
@@ -90,7 +90,7 @@ def opened(visit: Visit, path: str) -> Any:
 
 
 def said(more: int = 0) -> str:
-    """How many events there are, as people read it."""
+    """Returns the number of events as the page formats it."""
     return f"{COUNT + more:,}".replace(",", "\u2009")
 
 

@@ -59,7 +59,7 @@ def writing(server: Server, name: str) -> Iterator[None]:
 
 
 def audited(server: Server) -> int:
-    """How many alerts the newest bulk change changed, as the audit has it."""
+    """Returns the number of alerts that the newest bulk change changed, from the audit."""
     with server.analyst() as client:
         return int(client.get("/api/v1/alerts/audit").json()[0]["changed"])
 

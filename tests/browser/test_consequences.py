@@ -1,4 +1,5 @@
-"""What a change takes away or cuts is said before it can be made, and is what happens then."""
+"""The console announces the data and rights that a change removes, and the change then does exactly
+that."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ from tests.support.sensor import PlayedSensor, enrol, event, secret_of, sending_
 from tests.support.served import Server, hire, start_server, wait_for
 from tests.support.sysmon import story
 from vedette.clock import SystemClock
-from vedette.model.group import IsolationExclusion
 from vedette.model.principal import Role
+from vedette.record.objects.sensor_group import IsolationExclusion
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
 HOST = "goes.example"
@@ -79,8 +80,8 @@ def test_a_deleted_partition_takes_away_what_was_shown(visiting: Visiting, serve
 def sensor(server: Server) -> Iterator[PlayedSensor]:
     """One of a group that lets isolated hosts reach something."""
     allowed = (
-        IsolationExclusion("dns", "10.9.8.7:53"),
-        IsolationExclusion("old", "10.9.8.8:53", enabled=False),
+        IsolationExclusion("10.9.8.7:53", "dns"),
+        IsolationExclusion("10.9.8.8:53", "old", enabled=False),
     )
     group = sending_group(server, "Cut off", isolation_exclusions=allowed)
     with server.client() as client:

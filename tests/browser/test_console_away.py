@@ -16,8 +16,6 @@ from tests.support.served import Server, open_group, serving
 from tests.support.sysmon import story
 from tests.support.written_detections import write_detections
 
-pytestmark = pytest.mark.system
-
 HOST = "away.example"
 AWAY = "html[data-away=true] #news .broken"
 SENDS = "#triage[open] [data-submit]:enabled"

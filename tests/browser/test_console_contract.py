@@ -1,5 +1,5 @@
-"""What holds on every screen: times are right in every zone,
-pages print, and nothing scrolls sideways or lies under a bar. Minutes: `make browser`."""
+"""Rules for every screen: times are correct in every zone, pages can be printed, and nothing
+scrolls sideways or is covered by a bar. Takes minutes: `make browser`."""
 
 import re
 from datetime import UTC, datetime

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SHARED, Visiting
+from tests.support.page_budget import PAGE_GZIP_BYTES_MAX
 from tests.support.served import Server
 from tests.support.sysmon import Host
 
@@ -132,7 +133,14 @@ def test_a_search_page_is_light(visiting: Visiting, reported: dict[str, Any]) ->
         page = visit.open("/ui/process?t=all")
         visit.settle()
         assert page.evaluate("document.querySelectorAll('*').length") <= 2_500
-        assert len(page.content()) <= 250_000
+        sent, decoded = page.evaluate(
+            """() => {
+              const [page] = performance.getEntriesByType("navigation");
+              return [page.encodedBodySize, page.decodedBodySize];
+            }"""
+        )
+        assert sent < decoded
+        assert sent <= PAGE_GZIP_BYTES_MAX
 
 
 @pytest.mark.parametrize("path", ["/ui/", "/ui/process?t=all", "/ui/process/ID"])

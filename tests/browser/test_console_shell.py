@@ -10,12 +10,9 @@ import pytest
 
 from tests.browser.conftest import PASSWORD, SHARED, Visiting
 from tests.support.served import Server, wait_for
-from vedette.console import static_files
-from vedette.console.short_script import short_names
 
 pytestmark = SHARED
 
-SCRIPTS = sorted((Path(static_files.__file__).parent / "static").glob("*.js"))
 CORPUS = json.loads((Path(__file__).parents[1] / "corpus" / "untrusted.json").read_text())
 
 
@@ -66,17 +63,6 @@ def test_an_inline_handler_and_an_inline_script_are_refused_and_heard(visiting: 
         visit.hear("require-trusted-types-for")
         page.wait_for_timeout(200)
         assert page.evaluate("window.hit") is None
-
-
-def test_no_name_of_the_browser_is_shortened(visiting: Visiting) -> None:
-    """Where a function has such a name, another may mean the browser's."""
-    names = {name for path in SCRIPTS for name in short_names(path.read_text())}
-    with visiting() as visit:
-        page = visit.open("/ui/")
-        page.evaluate("document.body.replaceChildren()")  # each id is a name of the page, too
-        taken = page.evaluate("(names) => names.filter((name) => name in window)", list(names))
-    assert taken == []
-    assert "value" in names
 
 
 def test_what_the_policy_refuses_is_reported(visiting: Visiting, server: Server) -> None:

@@ -1,5 +1,5 @@
-"""What a reader sees when answers fail: where it failed, what is still there, and a way on that
-keeps what was typed."""
+"""Display of failed answers: the place of the failure, the remaining data, and a retry that keeps
+the input."""
 
 import json
 from collections.abc import Iterator
@@ -11,8 +11,6 @@ import pytest
 from tests.browser.conftest import Visiting, until
 from tests.support.served import Server, start_server
 from tests.support.sysmon import story
-
-pytestmark = pytest.mark.system
 
 HOST = "states.example"
 FILES = 1_200

@@ -10,10 +10,27 @@ from tests.browser.conftest import AT_LENGTH, SHARED, Visiting, until
 pytestmark = [SHARED, AT_LENGTH]
 
 SCREENS = (
-    *("/ui/", "/ui/alerts?q=&then=host", "/ui/process?t=all", "/ui/binary", "/ui/binary/{md5}"),
-    *("/ui/sensors", "/ui/sensors/{sensor}", "/ui/bans", "/ui/bans/{ban}", "/ui/filters/{filter}"),
-    *("/ui/watchlists/new?q=cmd.exe", "/ui/sigma", "/ui/sigma/{rule}", "/ui/feeds", "/ui/data"),
-    *("/ui/access", "/ui/audit", "/ui/settings", "/ui/me", "/ui/groups/1", "/ui/jobs"),
+    "/ui/",
+    "/ui/alerts?q=&then=host",
+    "/ui/process?t=all",
+    "/ui/binary",
+    "/ui/binary/{md5}",
+    "/ui/sensors",
+    "/ui/sensors/{sensor}",
+    "/ui/bans",
+    "/ui/bans/{ban}",
+    "/ui/filters/{filter}",
+    "/ui/watchlists/new?q=cmd.exe",
+    "/ui/sigma",
+    "/ui/sigma/{rule}",
+    "/ui/feeds",
+    "/ui/data",
+    "/ui/access",
+    "/ui/audit",
+    "/ui/settings",
+    "/ui/me",
+    "/ui/groups/1",
+    "/ui/jobs",
 )
 LONGER = r"""() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -81,8 +98,8 @@ def heap(page: Any) -> int:
 
 
 def test_two_hundred_views_one_after_another_keep_no_memory(visiting: Visiting) -> None:
-    """Of one document: searches whose results are put in place of those before, and what opens
-    beside them."""
+    """Memory of one document: searches that replace the results, and panes that open beside
+    them."""
     with visiting() as visit:
         page = visit.open("/ui/process?t=all")
         before = 0
@@ -102,7 +119,7 @@ def test_two_hundred_views_one_after_another_keep_no_memory(visiting: Visiting) 
 def test_two_hundred_pages_one_after_another_keep_no_memory(
     visiting: Visiting, known: dict[str, str]
 ) -> None:
-    """Of the browser's process of the page, which each document is made in."""
+    """Memory of the browser's page process, in which each document is created."""
     with visiting() as visit:
         before = 0
         for at in range(200):

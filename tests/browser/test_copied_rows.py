@@ -1,4 +1,4 @@
-"""What is copied from alerts, audit and settings as a call has the rows that the page has."""
+"""Copied API calls of alerts, audit and settings return the rows of the page."""
 
 import os
 from typing import Any
@@ -16,8 +16,8 @@ ROWS = "(all) => all.map((one) => one.dataset.row)"
 
 
 def copied(visiting: Visiting, server: Server, path: str, rows: str) -> tuple[list[str], Any]:
-    """What the page shows of `rows`, and what its call answers: the same in a shell and with the
-    public client."""
+    """Returns (`rows` that the page shows, answer to its call). The shell and the public client
+    must agree."""
     with visiting() as visit:
         page = visit.open(path)
         visit.settle()

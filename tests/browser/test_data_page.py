@@ -33,7 +33,7 @@ def test_a_target_is_tried_with_a_key_of_its_row(visiting: Visiting, server: Ser
     with visiting() as visit:
         page = visit.open("/ui/data?tab=messages")
         page.focus("tr[aria-label=syslog]")
-        page.keyboard.press("t")
+        page.keyboard.press("Q")
         page.wait_for_selector("text=A test message is on its way")
         page = visit.open("/ui/settings")
         page.click("button[aria-label='Send a test message to syslog']")

@@ -16,7 +16,7 @@ LIST = "document.querySelector('rapi-doc')?.shadowRoot?.querySelector('.nav-bar-
 
 @pytest.fixture(scope="module")
 def asked() -> list[str]:
-    """What the page asked for."""
+    """Addresses that the page requests."""
     return []
 
 

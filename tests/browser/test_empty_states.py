@@ -1,4 +1,5 @@
-"""What a list without rows says: that nothing was sent yet and how to, or that all is hidden."""
+"""Text of a list without rows: no data was sent yet and how to send some, or all rows are
+hidden."""
 
 import subprocess
 from collections.abc import Iterator

@@ -9,8 +9,8 @@ import pytest
 from tests.browser.conftest import SHARED, Visiting
 from tests.browser.test_hostile_strings import ran
 from tests.support.served import Server
-from vedette.console.screens.alerts import export_call
 from vedette.limits import ALERT_V7_ROWS_MAX
+from vedette.web.alerts.screen import export_call
 
 pytestmark = SHARED
 
@@ -27,9 +27,13 @@ def menu(page: Any) -> Any:
 @pytest.mark.parametrize(
     "view",
     [
-        *("q=", "q=&t=-7d", "q=process_name:whoami.exe OR process_name:powershell.exe&t=-24h"),
-        *("q=-process_name:whoami.exe", f"q={quote('-cmdline:100%25 -cmdline:a=b')}"),
-        *(f"q={quote('hostname:reach.example -title:*odd=*')}&t=-30d", "q=status:Resolved"),
+        "q=",
+        "q=&t=-7d",
+        "q=process_name:whoami.exe OR process_name:powershell.exe&t=-24h",
+        "q=-process_name:whoami.exe",
+        f"q={quote('-cmdline:100%25 -cmdline:a=b')}",
+        f"q={quote('hostname:reach.example -title:*odd=*')}&t=-30d",
+        "q=status:Resolved",
     ],
 )
 def test_its_answer_has_the_alerts_of_the_page(

@@ -28,10 +28,19 @@ def reported(server: Server) -> dict[str, Any]:
     records = [
         host.created(noisy, host.process(880, "C:\\Windows\\explorer.exe")),
         host.of(noisy, 11, 1, TargetFilename=FILE, CreationUtcTime=""),
-        host.of(noisy, 3, 3, DestinationIp="192.0.2.7", DestinationPort="8443", Protocol="tcp",
-                Initiated="true", SourceIp="192.0.2.1", SourcePort="50000"),
+        host.of(
+            noisy,
+            3,
+            3,
+            DestinationIp="192.0.2.7",
+            DestinationPort="8443",
+            Protocol="tcp",
+            Initiated="true",
+            SourceIp="192.0.2.1",
+            SourcePort="50000",
+        ),
         host.created(child, noisy),
-    ]  # fmt: skip
+    ]
     with server.sender() as sender:
         assert sender.post("/api/v1/ingest", json=records).status_code == 200
     with server.analyst() as client:
@@ -40,7 +49,7 @@ def reported(server: Server) -> dict[str, Any]:
 
 
 def form(page: Any) -> dict[str, str]:
-    """What the form of a new filter is filled with, by the name of its field."""
+    """Returns the initial values of the form of a new filter, by field name."""
     page.wait_for_selector(FORM)
     script = """() => [...document.querySelectorAll("#filter form > label > [name]")]
       .map((one) => [one.name, one.value]).filter(([, value]) => value)"""
@@ -72,7 +81,7 @@ def choose(page: Any, kind: str) -> None:
             },
         ),
     ],
-)  # fmt: skip
+)
 def test_an_event_of_an_analysis_fills_the_form_that_drops_its_like(
     visiting: Visiting, server: Server, reported: dict[str, Any], kind: str, fields: dict[str, str]
 ) -> None:

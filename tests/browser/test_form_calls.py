@@ -1,5 +1,5 @@
-"""What a form would send is shown as an API call before it is sent: run in a shell it makes the
-same change, whatever was typed in."""
+"""A form shows its request as an API call before it is sent; in a shell the call makes the same
+change, with any input."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def known(server: Server) -> dict[str, str]:
 
 
 def shown(page: Any, form: str) -> str:
-    """What a form says, once it is asked to."""
+    """Returns the API call that a form shows on request."""
     page.click(f"{form} .as-call summary")
     until(page, f"document.querySelector('{form} {TEXT}').value !== ''")
     text: str = page.input_value(f"{form} {TEXT}")

@@ -14,7 +14,14 @@ from vedette.state.db.schema import SENSOR
 pytestmark = SHARED
 
 TILES = (
-    *("alerts", "over-time", "rules", "hosts", "starts", "sensors", "storage", "changes"),
+    "alerts",
+    "over-time",
+    "rules",
+    "hosts",
+    "starts",
+    "sensors",
+    "storage",
+    "changes",
     "health",
 )
 

@@ -1,4 +1,4 @@
-"""What can be ordered of a host on its page: flush, move, update, note; and who may not."""
+"""Orders on the page of a host: flush, move, update, note; and the required rights."""
 
 import pytest
 
@@ -51,8 +51,9 @@ def test_a_host_is_noted_on_and_flushed_by_keys(
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("html[data-ready] main:not(:has-text('mind'))")
         assert record(server, host)["notes"] in ("", None)
-        page.keyboard.press("L")
+        page.keyboard.press("U")
         page.wait_for_selector("#flush[open]")
+        page.keyboard.type("gaps")
         assert violations(page) == []
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("main :text('send all events')")
@@ -70,13 +71,14 @@ def test_a_host_is_moved_to_a_group_that_its_reader_administers(
     with visiting(cookie=None, extra_http_headers={"X-Auth-Token": token}) as visit:
         page = visit.open(f"/ui/sensors/{host}")
         assert "hidden from movers" not in page.content()
-        page.keyboard.press("m")
+        page.keyboard.press("M")
         page.wait_for_selector("#move[open]")
         assert page.locator("#move option").all_inner_texts() == ["moved & there"]
         assert violations(page) == []
     with visiting() as visit:
         page = visit.open(f"/ui/sensors/{host}")
-        page.keyboard.press("m")
+        page.keyboard.press("M")
+        page.fill("#move [name=reason]", "a new owner")
         page.select_option("#move select", str(there))
         page.keyboard.press("Control+Enter")
         page.wait_for_selector(f"main a[href='/ui/groups/{there}']")

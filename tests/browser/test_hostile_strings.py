@@ -29,10 +29,9 @@ from tests.support.hostile_names import (
 )
 from tests.support.sensor import enrol, sending_secret
 from tests.support.served import Server, start_server
-from vedette.console.untrusted import mixes_scripts, parts
-from vedette.limits import SHOWN_VALUE_CHARS_MAX, TEXT_CHARS_MAX
-
-pytestmark = pytest.mark.system
+from vedette.limits import TEXT_CHARS_MAX
+from vedette.web.page.html import SHOWN_VALUE_CHARS_MAX
+from vedette.web.page.untrusted import mixes_scripts, parts
 
 INTRUDERS = """() => [...document.querySelectorAll(
   "img:not([src^='/api/v1/binary/']), iframe, object, embed, video, audio, math, base, " +
@@ -95,7 +94,7 @@ NOT_ROWS = ("/ui/settings", "/ui/me", "/ui/process/", "/ui/alerts", "/ui/audit")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a screen showed."""
+    """Observations on one screen."""
 
     intruders: list[str]
     text: str
@@ -118,7 +117,7 @@ def known(server: Server) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def mark(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a shell makes that runs a query."""
+    """File that exists if a shell executed part of a query."""
     return tmp_path_factory.mktemp("mark") / "ran"
 
 
@@ -152,7 +151,7 @@ def test_every_screen_shows_hostile_names_as_text(walk: dict[str, Shown]) -> Non
 
 
 def ran(*words: str, environ: Mapping[str, str], given: str = "") -> list[Any]:
-    """What a program prints, a JSON value a line."""
+    """Runs a program and returns its output, one JSON value per line."""
     ended = subprocess.run(
         words, check=False, capture_output=True, text=True, env=environ, input=given
     )
@@ -161,7 +160,7 @@ def ran(*words: str, environ: Mapping[str, str], given: str = "") -> list[Any]:
 
 
 def python_answers(programs: list[str], environ: Mapping[str, str]) -> list[Any]:
-    """What copied programs find."""
+    """Returns the results of copied programs."""
     words = (sys.executable, "-W", "ignore", "-c", RUN)
     return ran(*words, environ=environ, given=json.dumps(programs))
 
@@ -197,7 +196,8 @@ def test_each_screen_s_call_asks_for_what_it_shows(
 
 
 def shown(text: str) -> str:
-    """As the rule for foreign text has it: odd characters named, look-alikes marked."""
+    """Returns the text by the rule for untrusted text: unusual characters named, look-alikes
+    marked."""
     named = "".join(piece for _, piece in parts(text))
     return f"{named}mixed" if mixes_scripts(text) else named
 

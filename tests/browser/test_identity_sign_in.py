@@ -27,8 +27,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     port = free_port()
     yield from start_server(
         tmp_path_factory.mktemp("server"),
-        *("--port", str(port), "--set", f"public_url=https://127.0.0.1:{port}"),
-        *("--set", "egress_allow=127.0.0.1"),
+        "--port",
+        str(port),
+        "--set",
+        f"public_url=https://127.0.0.1:{port}",
+        "--set",
+        "egress_allow=127.0.0.1",
     )
 
 

@@ -1,5 +1,5 @@
-"""What somebody does at the keyboard: the focus is seen, letters act only where they may, and a
-form survives the end of its session."""
+"""Use with the keyboard: the focus is visible, letters act only where allowed, and a form survives
+the end of its session."""
 
 from typing import Any
 

@@ -5,31 +5,44 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SHARED, Visiting, until
-from vedette.console.catalogue import PSEUDO, catalogue
+from vedette.web.page.catalogue import PSEUDO, catalogue
 
-pytestmark = [SHARED, pytest.mark.system]
+pytestmark = SHARED
 
 SCREENS = (
-    *(
-        "/ui/",
-        "/ui/alerts?q=&then=host&last=user",
-        "/ui/process?t=all",
-        "/ui/binary",
-        "/ui/binary/{md5}",
-    ),
-    *("/ui/sensors", "/ui/sensors/{sensor}", "/ui/bans", "/ui/bans/{ban}", "/ui/filters"),
-    *("/ui/filters/{filter}", "/ui/watchlists", "/ui/watchlists/new?q=cmd.exe", "/ui/sigma"),
-    *("/ui/sigma/{rule}", "/ui/sigma/coverage", "/ui/feeds", "/ui/reports", "/ui/data"),
-    *(
-        "/ui/data?tab=checks",
-        "/ui/data?tab=messages",
-        "/ui/data?tab=intake",
-        "/ui/data?tab=detection",
-        "/ui/access",
-        "/ui/access?tab=teams",
-    ),
-    *("/ui/access?tab=tokens", "/ui/audit", "/ui/settings", "/ui/me", "/ui/groups", "/ui/groups/1"),
-    *("/ui/jobs", "/ui/nowhere"),
+    "/ui/",
+    "/ui/alerts?q=&then=host&last=user",
+    "/ui/process?t=all",
+    "/ui/binary",
+    "/ui/binary/{md5}",
+    "/ui/sensors",
+    "/ui/sensors/{sensor}",
+    "/ui/bans",
+    "/ui/bans/{ban}",
+    "/ui/filters",
+    "/ui/filters/{filter}",
+    "/ui/watchlists",
+    "/ui/watchlists/new?q=cmd.exe",
+    "/ui/sigma",
+    "/ui/sigma/{rule}",
+    "/ui/sigma/coverage",
+    "/ui/feeds",
+    "/ui/reports",
+    "/ui/data",
+    "/ui/data?tab=checks",
+    "/ui/data?tab=messages",
+    "/ui/data?tab=intake",
+    "/ui/data?tab=detection",
+    "/ui/access",
+    "/ui/access?tab=teams",
+    "/ui/access?tab=tokens",
+    "/ui/audit",
+    "/ui/settings",
+    "/ui/me",
+    "/ui/groups",
+    "/ui/groups/1",
+    "/ui/jobs",
+    "/ui/nowhere",
 )
 UNMARKED = r"""() => {
   const values = "bdi, code, pre, time, kbd, mark, .mono, [data-value], .host, .value, .brand";

@@ -1,4 +1,4 @@
-"""What a reader does with a whole list: takes it away as a file, follows it, orders its columns."""
+"""Tools for a whole list: download as a file, follow, reorder columns."""
 
 import csv
 import io
@@ -14,6 +14,7 @@ from tests.support.sysmon import Host, story
 
 pytestmark = SHARED
 
+CORPUS = Path(__file__).parents[1] / "corpus"
 HOST = "tools.example"
 FORMULA = "=cmd|' /C calc'!A0"
 
@@ -71,6 +72,21 @@ def test_a_table_that_is_exported_has_no_formulas(visiting: Visiting, tmp_path: 
     assert len({row["id"] for row in rows}) == len(rows) > 3
 
 
+def test_cells_of_the_console_are_those_of_the_server(visiting: Visiting) -> None:
+    cases = json.loads((CORPUS / "csv_cells.json").read_text())
+    with visiting() as visit:
+        page = visit.open(f"/ui/process?t=all&q=hostname:{HOST}")
+        written = page.evaluate(
+            """async (values) => {
+              const place = document.querySelector("script[type=module]").src;
+              const { cell } = await import(new URL("export.js", place));
+              return values.map(cell);
+            }""",
+            [value for value, _ in cases],
+        )
+    assert written == [text for _, text in cases]
+
+
 def test_an_export_that_is_not_whole_is_none(visiting: Visiting) -> None:
     body = json.dumps({"results": [], "total_results": 9, "incomplete_results": True})
     with visiting() as visit:
@@ -84,7 +100,7 @@ def test_an_export_that_is_not_whole_is_none(visiting: Visiting) -> None:
         page.wait_for_selector("#menu:not([hidden])")
         page.keyboard.press("j")
         page.wait_for_selector("#undo .failed")
-        assert "nothing is exported" in page.inner_text("#undo .failed")
+        assert "Nothing exported" in page.inner_text("#undo .failed")
 
 
 def test_a_search_that_is_followed_counts_what_is_new_and_shows_it(
@@ -122,7 +138,7 @@ def test_columns_are_ordered_and_left_out_by_keys_and_kept(visiting: Visiting) -
             "Host",
             "User",
             "Process",
-            "On",
+            "Hosts",
         ]
         page.keyboard.press("K")
         page.wait_for_selector("#columns[open]")

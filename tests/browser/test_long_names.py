@@ -13,13 +13,21 @@ from tests.support.served import Server, state_of
 from vedette.clock import SystemClock
 from vedette.state.accounts import users
 
-pytestmark = pytest.mark.system
-
 SIZES = {"320 px": (320, 640)} | ({"wide": (1440, 900)} if IS_AT_LENGTH else {})
 FEW = (
-    *("/ui/", "/ui/alerts?q=&by=rule&then=host", "/ui/process?t=all", "/ui/process/{process}"),
-    *("/ui/sensors", "/ui/sensors/{host}", "/ui/sigma/{rule}", "/ui/watchlists", "/ui/access"),
-    *("/ui/bans/{ban}", "/ui/groups/{group}", "/ui/feeds/{feed}", "/ui/me"),
+    "/ui/",
+    "/ui/alerts?q=&by=rule&then=host",
+    "/ui/process?t=all",
+    "/ui/process/{process}",
+    "/ui/sensors",
+    "/ui/sensors/{host}",
+    "/ui/sigma/{rule}",
+    "/ui/watchlists",
+    "/ui/access",
+    "/ui/bans/{ban}",
+    "/ui/groups/{group}",
+    "/ui/feeds/{feed}",
+    "/ui/me",
 )
 PATHS = tuple(dict.fromkeys((*FEW, *SCREENS))) if IS_AT_LENGTH else FEW
 NAMES = (HOST, LABEL, TITLE, USERNAME)
@@ -42,7 +50,7 @@ BEYOND = r"""() => {
   return [...(wide > innerWidth ? [`the page is ${wide} wide`] : []),
     ...found.map((one) => one.outerHTML.slice(0, 90))];
 }"""
-"""What lies beyond an edge where nothing scrolls and no dots say that there is more."""
+"""Script that finds content beyond an edge without scrolling and without an ellipsis."""
 
 
 @pytest.fixture(scope="module")

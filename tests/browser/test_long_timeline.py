@@ -18,7 +18,7 @@ FIRST = 400
 """Events that the page reads at once here."""
 EVENTS = 2_600
 HEIGHT = 905
-"""Of windows that no other test has: their pages read less."""
+"""Height of windows that no other test uses: their pages read fewer events."""
 LANES = ("filemod", "modload", "regmod", "netconn", "childproc", "crossproc", "processblock")
 LESS = f"""document.addEventListener("readystatechange", () => {{
   const place = document.getElementById("analysis");
@@ -47,7 +47,7 @@ Event = tuple[float, int]
 
 @dataclass
 class Drawn:
-    """What a timeline shows."""
+    """Contents of a timeline."""
 
     view: tuple[float, float]
     marks: list[Event]
@@ -76,7 +76,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def process(server: Server) -> str:
-    """Of one that wrote files and keys in four hours, in bursts."""
+    """Process that wrote files and keys in bursts over four hours."""
     host = Host(HOST)
     host.began_s -= 5 * 3600
     busy = host.process(1000, "C:\\busy.exe")

@@ -10,7 +10,7 @@ pytestmark = SHARED
 
 
 def headers_of(server: Server, known: dict[str, str], role: Role, about: str) -> dict[str, str]:
-    """Of a new user with a role in the group of the known host."""
+    """Returns the headers of a new user with a role in the group of the known host."""
     with server.analyst() as client:
         group = client.get(f"/api/v1/sensor/{known['sensor']}").json()["group_id"]
     return {"X-Auth-Token": hire(server, f"{role.name}.of.{about}", {group: role})}
@@ -49,7 +49,7 @@ def test_an_analyst_orders_of_hosts_and_neither_moves_nor_updates_them(
         off = page.locator("[data-deed][aria-disabled=true]")
         assert off.evaluate_all("all => all.map((one) => one.dataset.deed)") == ["move", "update"]
         assert "Administrators of a sensor group" in str(off.first.get_attribute("title"))
-        page.keyboard.press("m")
+        page.keyboard.press("M")
         page.keyboard.press("N")
         page.wait_for_selector("#fleet[open] [name=notes]:visible")
 
@@ -65,6 +65,6 @@ def test_a_viewer_sees_all_orders_of_hosts_and_none_opens(
         for one in deeds.all():
             assert one.get_attribute("aria-disabled") == "true"
             one.dispatch_event("click")
-        for key in "ieRLmuN":
+        for key in "ilRUMWN":
             page.keyboard.press(key)
         assert page.locator("dialog[open]").count() == 0

@@ -1,5 +1,5 @@
-"""Of what a wide window shows, a narrow one has all: it is there, or what it leaves out at first
-can be asked for; and what is cut can be read."""
+"""A narrow window shows all content of a wide one, at once or on request, and truncated text can be
+read."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ import pytest
 from tests.browser.conftest import IS_AT_LENGTH, SHARED, Visit, Visiting, until
 from tests.browser.test_accessibility import SCREENS
 
-pytestmark = [SHARED, pytest.mark.system]
+pytestmark = SHARED
 
 SIZES = {"320 px": (320, 640), "200 %": (720, 450)}
 FEW = (
@@ -22,10 +22,10 @@ ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
 TIMES = r"\d[\d ]* ms|\d+ (?:[smhd]|min)\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+"
 VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b|[\d.]+(?= records a second)"
-"""What differs from one reading of a page to the next: times, room on the disk, the number of the
-request, and how much comes in."""
+"""Matches values that differ between two reads of a page: times, disk space, request number, and
+ingest rate."""
 LATER = r"(?<=Alerts), [\d ]+ open"
-"""What a page asks for seconds after it is there."""
+"""Matches content that a page requests seconds after loading."""
 CONTENT = r"""(within) => {
   const root = document.querySelector(within);
   const seen = (one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true })
@@ -203,7 +203,7 @@ def test_facets_can_be_opened_on_a_phone(visiting: Visiting) -> None:
 
 
 def test_a_list_is_sorted_and_selected_as_a_whole_on_a_phone(visiting: Visiting) -> None:
-    """By what the head of a wide table has."""
+    """Uses the controls in the head of a wide table."""
     with visiting(width=390, height=844) as visit:
         page = visit.open("/ui/process?t=all")
         visit.settle()

@@ -1,5 +1,5 @@
-"""The first walk of docs/console.md: a demo, the link, six attacks to their root cause, a host
-isolated, a program banned, a watchlist, and an empty queue."""
+"""The first walk of docs/console-first-walk.md: a demo, the link, six attacks to their root cause,
+a host isolated, a program banned, a watchlist, and an empty queue."""
 
 import os
 import re
@@ -14,8 +14,6 @@ import pytest
 from tests.browser.conftest import Visiting, until
 from vedette.simulate.stories import STORIES
 
-pytestmark = pytest.mark.system
-
 START_S = 180
 ROOTS = {
     "parent_name:java": "java",
@@ -25,7 +23,7 @@ ROOTS = {
     "cmdline:comsvcs.dll": "WmiPrvSE.exe",
     "delete shadows": "haltlock.exe",
 }
-"""What began each attack, by a part of the query that finds it."""
+"""Process that began each attack, by part of the query that finds it."""
 
 
 class Demo:

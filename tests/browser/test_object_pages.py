@@ -1,5 +1,5 @@
-"""What pages answer of one thing: what a user may see, whether the log is whole, whether all of a
-host is stored, what touches a group."""
+"""Pages about one object: the rights of a user, the integrity of the log, the completeness of a
+host, the objects that affect a group."""
 
 import re
 from typing import Any

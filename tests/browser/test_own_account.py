@@ -1,4 +1,4 @@
-"""What users change of their own account in the console."""
+"""Changes of users to their own account in the console."""
 
 import json
 from typing import Any

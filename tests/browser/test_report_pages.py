@@ -62,7 +62,7 @@ def test_a_feed_names_what_was_broken_in_it(visiting: Visiting, feed: int) -> No
         page.click("details.partial summary")
         assert "999.1.1.1" in page.inner_text("details.partial")
         assert "none kept" in page.inner_text("main")
-        assert page.locator("[data-key=S]").count() == 1
+        assert page.locator("[data-key=Y]").count() == 1
 
 
 def test_reports_that_match_are_ignored_as_counted(

@@ -86,7 +86,7 @@ def test_what_was_so_already_is_said(visiting: Visiting) -> None:
         page = visit.open("/ui/alerts?q=title:Odd")
         page.wait_for_selector("#flyout-title")
         for _ in range(2):
-            page.keyboard.press("u")
+            page.keyboard.press("q")
             page.wait_for_selector(SENDS)
             page.keyboard.press("Control+Enter")
             page.wait_for_selector("text=0 alerts changed: unresolved · 1 already so")

@@ -8,7 +8,7 @@ pytestmark = SHARED
 
 
 def link_for(server: Server, name: str) -> str:
-    """What the command prints."""
+    """Returns the link that the command prints."""
     return done("user", "link", name, "--data", server.data).strip()
 
 

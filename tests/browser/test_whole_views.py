@@ -1,5 +1,5 @@
-"""What a reader gets of a view beyond the window: on paper, under each mark, in each zone, by its
-address, and again by going back."""
+"""Complete views beyond the window: in print, under each mark, in each time zone, by address, and
+after going back."""
 
 import random
 import re
@@ -84,7 +84,7 @@ VARIES = {
     r"\d+sbehind": "<behind>",
     r"\d{4}-\d\d-\d\d": "<day>",
 }
-"""Of a text without spaces: where its lines end depends on the machine's fonts."""
+"""Replacements in text without spaces, because its line breaks depend on the machine's fonts."""
 
 
 def steady(text: str) -> str:
@@ -240,7 +240,7 @@ MOVES = (
     "tr[data-flyout] td.time, [data-fold-all], [data-action=toggle-facets]"
 )
 MOVING = ("/ui/audit", "/ui/data", "/ui/jobs", "/ui/settings")
-"""What they show changes by itself."""
+"""Pages whose content changes without user input."""
 
 
 def steps(visit: Visit, rng: random.Random) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What stands beside a list is as wide as its reader wants it, by keys and dragging, and stays."""
+"""Users set the width of panes beside a list with keys or by dragging, and it persists."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A contract holds on every kind of store and with every state database. In `make test` it is
+"""A contract holds on every kind of store and with every state database. In `make all` it is
 proven with one of them, half of the tests with each; `make forms` and `make contracts` have all.
 """
 
@@ -14,7 +14,15 @@ on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
 """For tests of what differs between them."""
 
-_EVERYWHERE = {"engine", "exclusive", "leases", "process_cache", "process_hashes", "start"}
+_EVERYWHERE = {
+    "engine",
+    "exclusive",
+    "group_commit",
+    "leases",
+    "process_cache",
+    "process_hashes",
+    "start",
+}
 """Modules of such tests."""
 
 _OF_SERVERS = {"partition_changes", "servers", "shard_moves"}

@@ -1,4 +1,4 @@
-"""How many rounds a fault test runs, and its random numbers.
+"""Number of rounds of a fault test, and its random numbers.
 
 VEDETTE_TEST_ROUNDS is the number of rounds of all fault tests together (200 in `make fault`);
 without it each test runs a short form. VEDETTE_TEST_SEED repeats a run: every test prints its seed.

@@ -42,7 +42,7 @@ class Sender:
         self.body = self._body()
 
     def paths(self) -> list[str]:
-        """Of the files in the batches that are acknowledged."""
+        """Returns the paths of the files in acknowledged batches."""
         return [path for batch in range(self.batch) for path in self._paths(batch)]
 
     def deliver(self, client: httpx.Client) -> httpx.Response:
@@ -77,9 +77,11 @@ class Sender:
 
     def _service(self) -> dict[str, Any]:
         made = self.host.record(
-            4697, self.process.started_s + 1, ServiceName=f"service-{self.batch}",
+            4697,
+            self.process.started_s + 1,
+            ServiceName=f"service-{self.batch}",
             ServiceFileName="C:\\evil.exe",
-        )  # fmt: skip
+        )
         made["winlog"] |= {
             "channel": "Security",
             "provider_name": "Microsoft-Windows-Security-Auditing",

@@ -15,8 +15,6 @@ from tests.support.commands import done
 from tests.support.served import Server, listening, wait_for
 from tests.support.sysmon import Host
 
-pytestmark = pytest.mark.system
-
 COUNT = 300
 
 

@@ -16,11 +16,9 @@ from tests.support.prepared_data import prepare
 from tests.support.served import STOP_S, Server, listening, wait_for
 from tests.support.set_clock import serve_with_set_clock
 
-pytestmark = pytest.mark.system
-
 DAY_S = 86_400
 BAN_ENDS_S = 5
-"""How often bans are looked for whose time is over."""
+"""Interval (s) at which the server looks for expired bans."""
 
 
 @contextmanager

@@ -17,8 +17,6 @@ from tests.support.sensor import enrol, secret_of
 from tests.support.served import Server, listening, wait_for
 from tests.support.sysmon import story
 
-pytestmark = pytest.mark.system
-
 DESCRIPTORS = 256
 FLOOD = 400
 """More connections than there are descriptors."""

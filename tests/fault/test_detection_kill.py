@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from tests.fault.crash import forked
 from tests.fault.detected import (
     DUE,
@@ -23,10 +21,8 @@ from tests.fault.senders import drain, lasting_token, sending
 from tests.support.receivers import http_receiver
 from tests.support.served import listening
 
-pytestmark = pytest.mark.system
-
 ROUNDS = 1
-"""Of two kills each."""
+"""Number of rounds, with two kills each."""
 LONG = 50
 FLAGS = ("--set", "egress_allow=127.0.0.1,::1")
 FOLLOWED_S = 6.0

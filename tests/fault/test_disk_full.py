@@ -18,8 +18,6 @@ from tests.support.children import children
 from tests.support.fleet_log import written
 from tests.support.served import Server, listening, wait_for
 
-pytestmark = pytest.mark.system
-
 DISK_MB = 160
 RECOVERY_S = 60.0
 IMPORTED = 30_000
@@ -134,8 +132,8 @@ def test_an_import_that_begins_on_a_full_disk_waits_for_room(
 def _refuse_for_a_while(
     disk: Path, client: httpx.Client, senders: list[Sender], seconds: float
 ) -> None:
-    """What the engine deletes in the background, of parts that were merged, makes room for a batch
-    now and then, which is taken: the disk is filled anew for each."""
+    """Sends while the disk is full. The engine deletes merged parts in the background, which
+    occasionally makes room for a batch, so each delivery fills the disk again."""
     ends = time.monotonic() + seconds
     refused = 0
     while time.monotonic() < ends or not refused:

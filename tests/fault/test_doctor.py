@@ -18,12 +18,10 @@ from tests.fault.test_kill import workers
 from tests.fault.test_store_integrity import Filled, corrupt, segment_files
 from tests.support.commands import program, vedette
 from tests.support.served import Server, hire, listening, wait_for
-from vedette.api.schemas.openapi.policy import POLICY
-from vedette.limits import WORKER_SILENT_S
 from vedette.model.principal import Role
+from vedette.pipeline.workers.worker_pool import WORKER_SILENT_S
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
-
-pytestmark = pytest.mark.system
+from vedette.web.policy.openapi import POLICY
 
 DAY_US = 86_400 * 1_000_000
 CODES = {"ok": 0, "warning": 1, "error": 2}
@@ -84,9 +82,18 @@ def test_nothing_is_wrong_with_a_whole_directory(data: Path) -> None:
     found = severities(doctor(data, "--verify"))
     assert set(found.values()) == {"ok"}, found
     assert found.keys() == {
-        "certificate", "clock", "identity", "modes", "partitions", "parts", "quotas", "sensors",
-        "state", "tokens",
-    }  # fmt: skip
+        "certificate",
+        "clock",
+        "identity",
+        "modes",
+        "names",
+        "partitions",
+        "parts",
+        "quotas",
+        "sensors",
+        "state",
+        "tokens",
+    }
 
 
 def test_a_directory_without_a_server_is_refused(tmp_path: Path) -> None:
@@ -215,9 +222,11 @@ def test_damage_of_several_kinds_is_told_at_once(data: Path) -> None:
     state(data, "INSERT INTO stored_file (sha256, sensor_id, copied) VALUES ('a', 0, 900)")
     state(data, "UPDATE sensor SET last_seen_us = 1")
     state(
-        data, "UPDATE token SET last_used_us = ?, expires_us = ? WHERE name = 'first sender'",
-        now_us() - DAY_US, now_us() + 3 * DAY_US,
-    )  # fmt: skip
+        data,
+        "UPDATE token SET last_used_us = ?, expires_us = ? WHERE name = 'first sender'",
+        now_us() - DAY_US,
+        now_us() + 3 * DAY_US,
+    )
     found = severities(doctor(data))
     assert (found["certificate"], found["modes"]) == ("error", "error")
     assert (found["quotas"], found["sensors"], found["tokens"]) == ("warning",) * 3
@@ -276,9 +285,12 @@ def test_a_server_that_does_not_answer_is_an_error_and_its_files_are_still_check
     data: Path,
 ) -> None:
     gone = {
-        "url": "https://127.0.0.1:9", "token": "t", "ingest_token": "t",
-        "certificate": str(data / "tls/cert.pem"), "pid": os.getpid(),
-    }  # fmt: skip
+        "url": "https://127.0.0.1:9",
+        "token": "t",
+        "ingest_token": "t",
+        "certificate": str(data / "tls/cert.pem"),
+        "pid": os.getpid(),
+    }
     (data / "server.json").write_text(json.dumps(gone))
     (data / "server.json").chmod(0o600)
     found = severities(doctor(data))

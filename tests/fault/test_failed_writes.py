@@ -6,11 +6,7 @@ A limit of the size of files stands for the disk, since it fails the same writes
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.commands import program
-
-pytestmark = pytest.mark.system
 
 OPENED = """
 import os, resource, sys

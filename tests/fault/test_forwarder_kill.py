@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.fault.crash import forked
 from tests.fault.rounds import is_long, rounds, seeded
@@ -16,8 +15,6 @@ from tests.support.served import Server, listening, start_server, wait_for
 from tests.support.unsteady_proxy import Mode, Unsteady, unsteady
 from tests.support.written_detections import write_detections
 from vedette.model.findings.detection import Detection, Source
-
-pytestmark = pytest.mark.system
 
 ALERTS = 9_000
 """Several reads and files."""
@@ -67,7 +64,7 @@ def stream(server: Server) -> dict[str, Any]:
 
 
 def touch(server: Server) -> None:
-    """What failed is tried at once."""
+    """Changes the forwarder, so that it retries failed deliveries immediately."""
     with server.analyst() as admin:
         (known,) = admin.get(CONFIGS).json()["results"]
         admin.put(f"{CONFIGS}/{known['id']}", json={}).raise_for_status()

@@ -12,13 +12,11 @@ import pytest
 
 from tests.fault.crash import forked
 from tests.support.served import Server, listening
+from vedette.bootstrap.acceptor import HANDSHAKE_DEADLINE_S
 from vedette.bootstrap.opening import ANSWER
-from vedette.limits import HANDSHAKE_DEADLINE_S
-
-pytestmark = pytest.mark.system
 
 DESCRIPTORS = 256
-"""Of which 32 connections may be without a complete handshake."""
+"""File descriptors of the server, of which 32 connections may be without a complete handshake."""
 
 FLOOD = 100
 PIECE_BYTES = 7
@@ -107,7 +105,8 @@ def test_clients_that_come_at_once_are_all_answered(server: Server) -> None:
 
 
 UNFINISHED = (b"", b"\x16\x03\x01", b"\x16\x03\x01\x00\x99abc", b"GE", b"GET / HTTP/1.1\r\n")
-"""What no handshake follows; the last is answered, and its client does not close."""
+"""Beginnings that no handshake follows. The server answers the last, and its client does not
+close."""
 
 
 def test_what_begins_nothing_in_time_is_closed(server: Server) -> None:

@@ -6,16 +6,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from tests.fault.crash import forked
 from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, lasting_token, sending
 from tests.support.children import children, is_running
 from tests.support.served import listening, wait_for
 from vedette.bootstrap.ingest_workers import worker_count
-
-pytestmark = pytest.mark.system
 
 ROUNDS = 2
 

@@ -3,14 +3,10 @@
 import time
 from pathlib import Path
 
-import pytest
-
 from tests.fault.crash import forked
 from tests.fault.rounds import rounds, seeded
 from tests.fault.senders import Sender, check_stored_once, drain, sending
 from tests.support.served import listening
-
-pytestmark = pytest.mark.system
 
 LIMITS = ("queue_bytes_max=60000", "commit_bytes_max=60000", "commit_wait_ms=100")
 SMALL_QUEUE = [word for limit in LIMITS for word in ("--set", limit)]

@@ -9,16 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 import vedette
 from tests.fault.detected import Starter
 from tests.fault.senders import Sender
 from tests.fault.test_servers import check_all, load, watch_shells
 from tests.support.served import STOP_S, wait_for
 from tests.support.server_cluster import Member, server_cluster
-
-pytestmark = pytest.mark.system
 
 PACKAGE = Path(vedette.__file__).parent
 ALONGSIDE_S = 3.0

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import delete
 
 from tests.fault.crash import forked
@@ -12,8 +11,6 @@ from tests.support.sensor import PlayedSensor, enrol, secret_of, session
 from tests.support.served import Server, listening, state_of
 from vedette.clock import SystemClock
 from vedette.state.db.schema_fleet import SENSOR_QUEUE
-
-pytestmark = pytest.mark.system
 
 
 def counts(server: Server, sensor: PlayedSensor) -> dict[str, Any]:

@@ -31,14 +31,12 @@ from vedette.state.sensors.host_registry import all_sensors
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
 
-pytestmark = pytest.mark.system
-
 TIMEOUT_S = 60.0
 LEASE_S = 10
 STEPS = 28
-"""Of a command that moves one sensor."""
+"""Steps of a command that moves one sensor."""
 KILLS = 1
-"""Of each sensor in the short form."""
+"""Kills of each sensor's move in the short form."""
 READ_EVERY_S = 0.05 if is_long() else 0.6
 """The pause of a reader. Two that read without one take most of the machine."""
 
@@ -58,7 +56,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerCluster]
 
 @pytest.fixture(scope="module")
 def still(cluster: ServerCluster) -> list[Story]:
-    """Of hosts that report nothing more."""
+    """Stories of hosts that send no more records."""
     tales = [story(host) for host in STILL]
     assert cluster.members[0].server is not None
     with cluster.members[0].server.sender() as sender:
@@ -111,7 +109,8 @@ def killed_moves(
 
 
 def seen(client: httpx.Client, tale: Story) -> dict[str, Any]:
-    """What a reader sees of a host: how many processes, and the counts of one."""
+    """Returns the data of a host that a reader sees: the number of processes, and the counts of one
+    process."""
     query = {"q": f"hostname:{tale.host.name}", "rows": 100}
     answer = client.get("/api/v1/process", params=query)
     assert answer.status_code == 200, answer.text

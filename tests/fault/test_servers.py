@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.fault.detected import DUE, RULES, Starter
 from tests.fault.rounds import is_long, rounds, seeded
@@ -22,8 +21,6 @@ from tests.support.served import Server, wait_for
 from tests.support.server_cluster import LEASE_S, Member, ServerCluster, server_cluster
 from tests.support.threads import at_work
 from vedette.state.sensors.host_registry import all_sensors
-
-pytestmark = pytest.mark.system
 
 SERVERS = 2
 SERVERS_LONG = 3
@@ -200,7 +197,7 @@ def alerts(cluster: ServerCluster) -> Counter[Alert]:
 
 
 def due_alerts(starters: list[Starter]) -> Counter[Alert]:
-    """Of all batches that are acknowledged."""
+    """Returns the expected alerts of all acknowledged batches."""
     due: Counter[Alert] = Counter()
     for sender in starters:
         for batch in range(sender.batch):

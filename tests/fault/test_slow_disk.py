@@ -17,8 +17,6 @@ from tests.fault.rounds import is_long
 from tests.support.served import listening, wait_for
 from tests.support.sysmon import story
 
-pytestmark = pytest.mark.system
-
 DISK_MB = 1_500
 """A sparse file: it takes what is written."""
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.fault.crash import forked
 from tests.fault.senders import Sender, check_stored_once, drain, sending
@@ -15,8 +14,6 @@ from tests.fault.test_kill import workers
 from tests.support.children import is_running
 from tests.support.served import Server, listening, wait_for
 from vedette.limits import WORKER_STALL_S
-
-pytestmark = pytest.mark.system
 
 REPLACED_S = WORKER_STALL_S + 30
 """A stopped worker is replaced within this time, on a busy machine."""

@@ -15,8 +15,6 @@ from tests.fault.crash import forked, launched
 from tests.fault.senders import Sender, check_stored_once, stored_paths
 from tests.support.served import STOP_S, Server, listening, wait_for
 
-pytestmark = pytest.mark.system
-
 SLOW_COMMITS = ("--set", "commit_wait_ms=2500")
 REQUESTS = 6
 

@@ -20,8 +20,6 @@ from tests.support.commands import program
 from tests.support.served import STOP_S, Server, listening
 from vedette.cli.options import operator
 
-pytestmark = pytest.mark.system
-
 DELETE_ID = """
 import sys
 from pathlib import Path
@@ -88,7 +86,7 @@ def absolute_links(data: Path) -> list[Path]:
 
 
 def refusal(data: Path, *flags: str) -> str:
-    """What a server says that does not start."""
+    """Returns the error of a server that fails to start."""
     (data / "server.log").unlink(missing_ok=True)
     with forked(data, *flags) as process:
         assert process.wait(STOP_S) != 0
@@ -366,7 +364,7 @@ def test_a_part_that_is_found_corrupt_by_a_search_is_named_and_the_search_is_503
     filled(tmp_path, "old.example")
     with running(tmp_path) as server, server.analyst() as client:
         assert client.post("/api/v1/storage/events/new_partition").status_code == 200
-    corrupt(segment_files(tmp_path, "*/data.bin"), 1_500, 2_500)
+    corrupt(segment_files(tmp_path, "*/data.bin"), 2_500, 3_500)
     with running(tmp_path) as server, server.analyst() as client:
         answer = searched(client, "process_name:writer.exe")
         assert answer.status_code == 503, answer.text

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.fault.crash import forked
-from tests.fault.rounds import is_long
 from tests.support.served import Server, start_server
 from vedette.store.schema.tables import SCHEMA_VERSION
-
-pytestmark = pytest.mark.system
+from vedette.store.schema.upgrade import OLDEST_VERSION
 
 STORES = Path(__file__).parents[1] / "data" / "stores"
 
@@ -22,12 +20,7 @@ def total(server: Server) -> int:
         return int(client.get("/api/v1/process", params={"rows": 0}).json()["total_results"])
 
 
-VERSIONS = range(1, SCHEMA_VERSION) if is_long() else (1, SCHEMA_VERSION - 1)
-"""In the short form the longest upgrade and the newest; a test of the store kills each statement of
-all of them."""
-
-
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", range(OLDEST_VERSION, SCHEMA_VERSION))
 def test_a_server_killed_during_an_upgrade_starts_again(version: int, tmp_path: Path) -> None:
     """At any time of the first second, in which state and telemetry are upgraded."""
     with tarfile.open(STORES / f"v{version}.tar.xz") as archive:

@@ -4,8 +4,6 @@ import random
 import time
 from pathlib import Path
 
-import pytest
-
 from tests.fault.crash import forked
 from tests.fault.rounds import rounds
 from tests.support.served import listening, state_of, wait_for
@@ -13,8 +11,6 @@ from tests.support.sysmon import story
 from vedette.feeds import indicators
 from vedette.state.jobs import watermarks
 from vedette.watchlists import rounds as watchlists
-
-pytestmark = pytest.mark.system
 
 KILLS = rounds(2, 10)
 FOLLOWERS = {watchlists.FOLLOWER: 0, indicators.FOLLOWER: 0}

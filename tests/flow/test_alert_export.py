@@ -23,8 +23,6 @@ from tests.support.served import Server, start_server, wait_for
 from tests.support.written_detections import write_detections
 from vedette.model.findings.detection import Detection, Source
 
-pytestmark = pytest.mark.system
-
 ALERTS = 150
 AGES = (70, 5)
 """Days ago at which alerts were made: two searches by month lie between them."""

@@ -58,8 +58,12 @@ def sending(port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     """A server whose alerts and heads go to that receiver."""
     yield from start_server(
         tmp_path_factory.mktemp("sending"),
-        *("--set", "syslog_host=127.0.0.1", "--set", f"syslog_port={port}"),
-        *("--set", "syslog_transport=tcp"),
+        "--set",
+        "syslog_host=127.0.0.1",
+        "--set",
+        f"syslog_port={port}",
+        "--set",
+        "syslog_transport=tcp",
     )
 
 
@@ -69,8 +73,8 @@ def verify(server: Server, head: Head) -> Ended:
 
 
 def rewrite(server: Server, target: str) -> None:
-    """What an intruder on the machine does who knows how the log is chained: an entry tells of
-    another target, and all hashes from there on are made anew."""
+    """Acts like an intruder on the machine who can compute the chain of the log: changes the target
+    of an entry, and recomputes all hashes from there on."""
     with closing(sqlite3.connect(server.data / "state.db", timeout=60)) as database:
         database.row_factory = sqlite3.Row
         database.execute("BEGIN IMMEDIATE")

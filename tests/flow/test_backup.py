@@ -23,24 +23,24 @@ from tests.support.object_store import KEY, SECRET, make_bucket, object_store
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import Host
 from tests.support.threads import at_work
-from vedette.limits import SNAPSHOTS_MAX
-
-pytestmark = pytest.mark.system
+from vedette.backup.snapshots import SNAPSHOTS_MAX
 
 TERMS = (
-    *("process_name:cmd.exe", "cmdline:whoami", "-process_name:cmd.exe", "username:*"),
-    *("parent_name:explorer.exe", "path:*system32*", "childproc_count:[1 TO *]", '"cmd /c whoami"'),
-    *(
-        "process_pid:[1000 TO 1100]",
-        "start:[2020-01-01T00:00:00 TO *]",
-        "last_update:-1d",
-        "process_name:cmd*",
-    ),
-    *(
-        "cmdline:whoami AND NOT process_pid:1003",
-        "process_md5:" + f"{1007:032x}",
-        "os_type:windows",
-    ),
+    "process_name:cmd.exe",
+    "cmdline:whoami",
+    "-process_name:cmd.exe",
+    "username:*",
+    "parent_name:explorer.exe",
+    "path:*system32*",
+    "childproc_count:[1 TO *]",
+    '"cmd /c whoami"',
+    "process_pid:[1000 TO 1100]",
+    "start:[2020-01-01T00:00:00 TO *]",
+    "last_update:-1d",
+    "process_name:cmd*",
+    "cmdline:whoami AND NOT process_pid:1003",
+    "process_md5:" + f"{1007:032x}",
+    "os_type:windows",
 )
 FORMS: tuple[dict[str, str], ...] = (
     {"sort": "start asc", "facet": "true"},
@@ -49,7 +49,7 @@ FORMS: tuple[dict[str, str], ...] = (
 READS = ("{id}/segment", "{id}/{segment}", "{id}/{segment}/preview", "{id}/tree", "{id}/timeline")
 READ_PROCESSES = 4
 NO_DATA = re.compile(rb'"(elapsed|\w*_ms)": ?[\d.e-]+')
-"""How long an answer took."""
+"""Matches the duration of an answer."""
 
 
 def command(*words: str | Path) -> Ended:
@@ -100,7 +100,7 @@ def loaded(server: Server) -> AbstractContextManager[None]:
 
 
 def answers(client: httpx.Client) -> list[tuple[str, int, bytes]]:
-    """What a fixed set of questions about one host is answered with, to the byte."""
+    """Returns the exact answers to a fixed set of requests about one host."""
     asked = [
         ("/api/v1/process", {"q": f"hostname:kept {term}", "rows": "20", **form})
         for term in TERMS
@@ -350,3 +350,18 @@ def test_backups_do_not_lie_in_what_they_are_of(kept: Server) -> None:
     assert refused.returncode == 2
     assert "in the data directory" in refused.stderr
     assert not (kept.data / "backups").exists()
+
+
+def test_a_link_out_of_the_data_directory_is_refused_in_place_of_being_left_out(
+    kept: Server, tmp_path: Path
+) -> None:
+    outside, linked = tmp_path / "outside", kept.data / "linked"
+    outside.mkdir()
+    linked.symlink_to(outside)
+    try:
+        result = command("backup", "create", tmp_path / "backups", "--data", kept.data)
+    finally:
+        linked.unlink()
+    assert result.returncode != 0
+    assert "linked: is a link to a place outside of the data directory" in result.stderr
+    assert command("backup", "verify", tmp_path / "backups").returncode != 0, "there is none"

@@ -19,8 +19,6 @@ from tests.support.served import Server, wait_for
 from tests.support.server_cluster import ServerCluster, server_cluster
 from tests.support.threads import at_work
 
-pytestmark = pytest.mark.system
-
 CALLS = 12
 """Each on a connection of its own, so that both servers would get some."""
 CLICKHOUSE = ("clickhouse-1-1", "clickhouse-1-2", "clickhouse-2-1", "clickhouse-2-2")
@@ -51,7 +49,7 @@ class Balanced:
         )
 
     def calls(self) -> list[int]:
-        """What calls are answered with, each on a connection of its own."""
+        """Returns the status codes of CALLS requests, each on a separate connection."""
         found = []
         for _ in range(CALLS):
             with self.client(**{"X-Auth-Token": self.token}) as client:

@@ -51,7 +51,8 @@ def test_an_added_file_is_described_and_where_it_is_shared_for_those_whose_hosts
     group_id, _ = open_group(server, f"added-{md5[:8]}")
     token = hire(server, f"added-{md5[:8]}", {group_id: Role.VIEWER})
     with server.analyst() as admin, server.client(**{"X-Auth-Token": token}) as other:
-        assert wait_for(lambda: admin.get(f"{path}/summary").status_code, 200, WAIT_S) == 200
+        assert admin.get(f"{path}/summary").status_code == 200
+        assert wait_for(lambda: "product_name" in admin.get(f"{path}/summary").json(), True, WAIT_S)
         body = admin.get(f"{path}/summary").json()
         assert body["product_name"].startswith("Added ")
         assert (body["host_count"], body["copied_mod_len"]) == (0, len(content))

@@ -47,8 +47,10 @@ def server(tmp_path_factory: pytest.TempPathFactory, publisher: FeedServer) -> I
     data = tmp_path_factory.mktemp("server")
     yield from start_server(
         data,
-        *("--set", "egress_allow=127.0.0.1"),
-        *("--set", f"feed_ca_file={publisher.certificate}"),
+        "--set",
+        "egress_allow=127.0.0.1",
+        "--set",
+        f"feed_ca_file={publisher.certificate}",
     )
 
 
@@ -106,6 +108,33 @@ def test_reports_arrive_and_are_ignored(cb: Any, feed: Any) -> None:
     assert len(cb.select(ThreatReport).where("is_ignored:true")) == 3
     one.enable()
     assert len(cb.select(ThreatReport).where("is_ignored:true")) == 2
+
+
+def test_a_change_of_reports_counts_what_changed_and_names_what_is_not_there(
+    cb: Any, server: Server, feed: Any
+) -> None:
+    synchronised(cb, feed)
+    ids = {str(feed.id): ["dns.2", "hash-1", "nobody's"], "2147483647": ["dns.2"]}
+    missing = {str(feed.id): ["nobody's"], "2147483647": ["dns.2"]}
+    url = "/api/v1/threat_report"
+
+    def changed(ids: Any, *, ignored: bool) -> tuple[int, int, Any]:
+        answer = client.post(url, json={"ids": ids, "updates": {"is_ignored": ignored}})
+        assert answer.status_code == 200, answer.text
+        body = answer.json()
+        return body["updated"], body["unchanged"], body["not_found"]
+
+    with server.analyst() as client:
+        assert changed(ids, ignored=True) == (2, 0, missing)
+        assert changed(ids, ignored=True) == (0, 2, missing)
+        assert changed({str(feed.id): ["dns.2", "net_3"]}, ignored=True) == (1, 1, {})
+        assert changed(ids, ignored=False) == (2, 0, missing)
+        assert changed({"2147483647": ["x"]}, ignored=True) == (0, 0, {"2147483647": ["x"]})
+        found = client.get(url, params={"q": f"feed_id:{feed.id} is_ignored:true"}).json()
+        assert [one["id"] for one in found["results"]] == ["net_3"]
+        body = {"query": f"q=feed_id:{feed.id}", "updates": {"is_ignored": True}}
+        answer = client.post(url, json=body).json()
+        assert (answer["updated"], answer["unchanged"], answer["not_found"]) == (2, 1, {})
 
 
 def test_actions_of_a_feed_are_made_found_and_deleted(cb: Any, feed: Any) -> None:
@@ -187,8 +216,11 @@ def test_facets_pages_and_highlights(server: Server, cb: Any, feed: Any) -> None
         assert body["total_results"] == 3
         assert len(body["results"]) == 1
         assert body["facets"]["tags"][0] == {
-            "name": "wombat", "value": 3, "percent": 100.0, "ratio": "100.0",
-        }  # fmt: skip
+            "name": "wombat",
+            "value": 3,
+            "percent": 100.0,
+            "ratio": "100.0",
+        }
         assert body["highlights"][0]["name"].startswith("PREPREPREFUZZYWOMBATPOSTPOSTPOST ")
         shown = client.get(f"/api/v1/feed/{feed.id}/report/net_3").json()
         assert shown["iocs"] == {"ipv4": ["198.51.100.0/24"]}

@@ -34,7 +34,7 @@ PROCESSES_MAX = 12
 
 @dataclass(frozen=True)
 class SentStory:
-    """What one host reported, and the client of a server that received it."""
+    """Records of one host, and the client of a server that received them."""
 
     cb: Any
     records: list[Raw]
@@ -140,14 +140,16 @@ def test_every_list_of_every_process_has_the_events_of_the_file(sent_story: Sent
     total = 0
     for key in sent_story.processes()[:PROCESSES_MAX]:
         process = sent_story.process(key)
-        counted = Counter({
-            "modload": len(list(process.all_modloads())),
-            "filemod": len(list(process.all_filemods())),
-            "regmod": len(list(process.all_regmods())),
-            "netconn": len(list(process.netconns)),
-            "crossproc": len(list(process.crossprocs)),
-            "childproc": len(list(process.childprocs)),
-        })  # fmt: skip
+        counted = Counter(
+            {
+                "modload": len(list(process.all_modloads())),
+                "filemod": len(list(process.all_filemods())),
+                "regmod": len(list(process.all_regmods())),
+                "netconn": len(list(process.netconns)),
+                "crossproc": len(list(process.crossprocs)),
+                "childproc": len(list(process.childprocs)),
+            }
+        )
         wanted = sent_story.expected.lists[sent_story.host][key]
         assert counted == Counter({name: wanted[name] for name in LISTS}), key
         total += counted.total()
@@ -155,7 +157,7 @@ def test_every_list_of_every_process_has_the_events_of_the_file(sent_story: Sent
 
 
 class Walk:
-    """What the client calls for each process that it meets."""
+    """Callback of the client for each process of a walk."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -197,9 +199,10 @@ def test_children_are_walked_to_the_leaves(sent_story: SentStory) -> None:
 
 def test_the_binary_of_a_process_is_the_file_it_ran(sent_story: SentStory) -> None:
     created = [
-        record for record in sent_story.records
+        record
+        for record in sent_story.records
         if record.host == sent_story.host and record.event_id == 1 and "Sysmon" in record.channel
-    ]  # fmt: skip
+    ]
     assert created
     for record in created[:PROCESSES_MAX]:
         hashes = dict(part.split("=") for part in record.data["Hashes"].split(","))

@@ -27,7 +27,7 @@ def sent_story(server: Server) -> Story:
 
 
 def add(cb: Any, name: str, query: str, index_type: str = "events") -> Any:
-    """As `watchlist_operations.py add`."""
+    """Adds a watchlist like `watchlist_operations.py add`."""
     from cbapi.response import Watchlist
 
     made = cb.create(Watchlist, data={"name": name})
@@ -65,7 +65,7 @@ def test_a_watchlist_is_added_searched_changed_and_deleted(cb: Any, sent_story: 
 
 
 def test_watchlists_are_exported_and_imported(cb: Any) -> None:
-    """As `watchlist_exporter.py` and `watchlist_importer.py`."""
+    """Like `watchlist_exporter.py` and `watchlist_importer.py`."""
     from cbapi.response import Watchlist
 
     query = f"hostname:nobody{id(cb)}.example"

@@ -9,16 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.api.test_sigma_rules import SIGMA, alerted, rule
-from tests.support.clickhouse_front import PASSWORD, USER, Front, clickhouse_front
+from tests.support.clickhouse_front import PASSWORD, Front, clickhouse_front
 from tests.support.served import Server, start_server, wait_for
 from tests.support.sysmon import story
 from vedette.cli.main import app
-
-pytestmark = pytest.mark.system
+from vedette.store.write.idle_merge import IDLE_MERGE_PARTS_MIN
 
 BANS, EVENTS = "/api/v1/banning/bannedlist", "/api/v1/storage/events"
 CHANGES = (("POST", "/unmount", 0), ("POST", "/mount", 4), ("DELETE", "", 0))
-"""Of a partition, and how many of its processes are found then."""
+"""Changes of a partition, and the number of its processes that a search then finds."""
 
 
 def on_front(data: Path, front: Front) -> Path:
@@ -91,20 +90,16 @@ ONE_IS_AWAY = {
 }
 """Statements wait minutes for all servers, unless they are only for those that are there."""
 
-CORRECTION = (
-    "INSERT INTO vedette.correction_local (partition_ms, sensor_id, process_id, windows, seq) "
-    "SELECT partition_ms, sensor_id, process_id, [window_ms], 1 FROM vedette.segment_local LIMIT 1"
-)
-
 
 def test_what_waits_for_all_servers_of_a_cluster_delays_nothing_else(
     clustered: Server, front: Front
 ) -> None:
     with clustered.analyst() as analyst, clustered.sender() as sender:
-        sender.post("/api/v1/ingest", json=story("waits.example").records).raise_for_status()
         front.fail({**ONE_IS_AWAY, "times": 1})
         try:
-            httpx.post(front.url, content=CORRECTION, auth=(USER, PASSWORD)).raise_for_status()
+            for number in range(IDLE_MERGE_PARTS_MIN + 1):  # small parts are merged on all servers
+                some = story(f"waits-{number}.example").records
+                sender.post("/api/v1/ingest", json=some).raise_for_status()
             assert wait_for(front.faults_left, [], 60) == []
             end = datetime.now(UTC) + timedelta(seconds=2)
             body = {"md5hash": "ad" * 16, "expires": end.isoformat()}

@@ -25,8 +25,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 ALERTS = 1_250
 HOST = "sdk-host.corp.example"
 PERMISSIONS = (
-    *("org.alerts:read", "org.alerts.close:execute", "jobs.status:read", "device:read"),
-    *("org.alerts.notes:read", "org.alerts.notes:create", "org.alerts.notes:delete"),
+    "org.alerts:read",
+    "org.alerts.close:execute",
+    "jobs.status:read",
+    "device:read",
+    "org.alerts.notes:read",
+    "org.alerts.notes:create",
+    "org.alerts.notes:delete",
 )
 
 

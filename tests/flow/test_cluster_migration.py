@@ -24,14 +24,12 @@ from vedette.cli.main import app
 from vedette.state.db.database import open_database
 from vedette.state.servers import server_list
 
-pytestmark = pytest.mark.system
-
 FREE_PORT = ("--set", "listen_port=0")
 HOSTS = [f"moved{number}.corp.example" for number in range(5)]
 
 
 def answers(server: Server) -> dict[str, Any]:
-    """What an analyst sees of all hosts."""
+    """Returns the data of all hosts that an analyst sees."""
     with server.analyst() as analyst:
         page = analyst.get("/api/v1/process", params={"q": "", "rows": 100}).json()
         alerts = analyst.get("/api/v2/alert", params={"rows": 100}).json()

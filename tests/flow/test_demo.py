@@ -74,9 +74,20 @@ def test_the_secrets_of_a_first_start_are_printed_and_not_logged(
 
 def test_the_load_generator_keeps_its_rate_and_everything_is_stored(server: Server) -> None:
     printed = done(
-        *("simulate", "--to", server.url, "--token", server.ingest_token),
-        *("--ca", str(server.certificate), "--endpoints", "20"),
-        *("--rate", "200", "--seconds", "4", "--json"),
+        "simulate",
+        "--to",
+        server.url,
+        "--token",
+        server.ingest_token,
+        "--ca",
+        str(server.certificate),
+        "--endpoints",
+        "20",
+        "--rate",
+        "200",
+        "--seconds",
+        "4",
+        "--json",
     )
     result = json.loads(printed)
     assert result["refused"] == result["known"] == 0

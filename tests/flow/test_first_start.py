@@ -1,4 +1,4 @@
-"""What the first start of a server prints, and what is said where it cannot start."""
+"""Output of the first start of a server, and the errors of a start that fails."""
 
 import re
 import socket

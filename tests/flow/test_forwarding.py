@@ -20,8 +20,6 @@ from vedette.model.ids import slot_of
 from vedette.state.sensors.host_registry import all_sensors
 from vedette.state.servers import server_list, slots
 
-pytestmark = pytest.mark.system
-
 QUEUE_BYTES = 60_000
 """Two batches."""
 SENDERS = 12
@@ -70,7 +68,7 @@ def sending(
 
 
 def by_owner(cluster: ServerCluster, senders: list[Sender]) -> tuple[list[Sender], list[Sender]]:
-    """Those whose hosts the first server has, and the others."""
+    """Returns (senders whose hosts the first server owns, other senders)."""
     port = cluster.members[0].links["peers"].port
     first = next(one for one in server_list.running(cluster.state) if one.url.endswith(f":{port}"))
     holders = {one.slot: one.server_id for one in slots.all_slots(cluster.state)}

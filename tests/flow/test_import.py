@@ -19,9 +19,8 @@ from tests.support.children import children, is_running
 from tests.support.commands import Ended, vedette
 from tests.support.fleet_log import written
 from tests.support.served import Server, start_server, wait_for
+from tests.support.unlisted_folder import too_deep
 from vedette.store.engine.directory_lock import directory_lock
-
-pytestmark = pytest.mark.system
 
 IMPORT_S = 120
 KILLS = 2
@@ -139,6 +138,74 @@ def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     (folder / "blank.jsonl").write_text("\n\n")
     blank = run(folder / "blank.jsonl", "--data", tmp_path / "data")
     assert (blank.returncode, "blank.jsonl: " in blank.stdout) == (2, True), blank.stdout
+
+
+LISTED_MEANWHILE = """
+import os, threading
+moved, listed = threading.Event(), threading.Event()
+chdir, scandir = os.chdir, os.scandir
+def slow_chdir(path):
+    chdir(path)
+    if os.path.basename(path) == "chdb":
+        moved.set()
+        listed.wait(30)
+def late_scandir(path="."):
+    if threading.current_thread() is not threading.main_thread():
+        moved.wait(30)
+        if os.fspath(path).endswith("029"):
+            listed.set()
+    return scandir(path)
+os.chdir, os.scandir = slow_chdir, late_scandir
+"""
+"""Folders of an import are listed just while the engine is loaded."""
+
+
+def test_a_folder_is_read_whole_by_a_relative_path(tmp_path: Path) -> None:
+    """Loading the engine changes the working directory while a thread reads the files."""
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "sitecustomize.py").write_text(LISTED_MEANWHILE)
+    for number in range(600):
+        record = {
+            "EventID": 5,
+            "Channel": "Microsoft-Windows-Sysmon/Operational",
+            "Hostname": "desk-7",
+            "UtcTime": "2026-11-28 10:00:00.123",
+            "ProcessId": 4_000 + number,
+            "Image": "C:\\a.exe",
+            "ProcessGuid": f"{{7c0e1f2a-1111-6650-0100-{number:012x}}}",
+            "RecordNumber": number + 1,
+            "SourceModuleType": "im_msvistalog",
+            "EventTime": "2026-11-28T10:00:00.123Z",
+        }
+        folder = tmp_path / "many" / f"{number % 30:03}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.json").write_text(json.dumps(record) + "\n")
+    done = subprocess.run(
+        command("many", "--data", "data", "--json"),
+        cwd=tmp_path,
+        env=environment() | {"PYTHONPATH": str(tmp_path / "python")},
+        capture_output=True,
+        timeout=IMPORT_S,
+        check=True,
+    )
+    summary = json.loads(done.stdout)
+    assert (summary["on_disk"], summary["files"], summary["read"]) == (600, 600, 600)
+    assert not summary["refused_files"]
+    assert {one.name for one in tmp_path.iterdir()} == {"many", "data", "python"}
+
+
+def test_an_import_that_could_not_list_a_folder_ends_with_an_error(
+    log: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / log.name).write_bytes(log.read_bytes())
+    too_deep(folder)
+    done = run(folder, "--data", tmp_path / "data", "--json")
+    summary = json.loads(done.stdout)
+    assert (done.returncode, summary["on_disk"], summary["files"]) == (4, 1, 1)
+    assert [one["reason"] for one in summary["refused_files"]] == ["unreadable"]
+    assert "NOT ALL WAS READ: 1 files or folders" in done.stderr.replace("\n", " ")
 
 
 def test_a_data_directory_in_use_is_refused(log: Path, tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ with own_store(Settings(data=Path(sys.argv[1]))):
 def test_garbage_of_an_import_is_collected(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", CODE, str(tmp_path / "data")],
-        capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
     assert (ran.returncode, ran.stdout.strip()) == (0, "collected"), ran.stderr

@@ -20,11 +20,15 @@ NOT_KEPT = Host("quiet.example").record(999, NOON_S)
 NOT_KEPT["winlog"] |= {"channel": "Vendor/Debug", "provider_name": "Vendor"}
 
 
-@pytest.mark.parametrize(("records", "code", "said"), [
-    ([UNKNOWN, UNKNOWN], 2, "NOTHING WAS READ of 1 files"),
-    ([NOT_KEPT, NOT_KEPT | {"more": 1}], 3, "NOTHING WAS STORED of 2 records"),
-    ([NOT_KEPT, UNKNOWN], 3, "NOTHING WAS STORED of 2 records"),
-], ids=["of no known shape", "that is not kept", "both"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("records", "code", "said"),
+    [
+        ([UNKNOWN, UNKNOWN], 2, "NOTHING WAS READ of 1 files"),
+        ([NOT_KEPT, NOT_KEPT | {"more": 1}], 3, "NOTHING WAS STORED of 2 records"),
+        ([NOT_KEPT, UNKNOWN], 3, "NOTHING WAS STORED of 2 records"),
+    ],
+    ids=["of no known shape", "that is not kept", "both"],
+)
 def test_nothing_stored_is_said_and_seen_by_the_exit_code(
     tmp_path: Path, records: list[object], code: int, said: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the next check-in of the Linux sensor reports of orders that failed."""
+"""Report of failed orders in the next check-in of the Linux sensor."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +19,6 @@ from vedette.sensor.settings import read_settings
 from vedette.sensor.transport.binary_copies import Binaries
 from vedette.sensor.transport.disk_queue import DiskQueue
 from vedette.sensor.transport.identity import Identity
-
-pytestmark = pytest.mark.system
 
 SIGNER = Signer()
 

@@ -1,4 +1,4 @@
-"""How the Linux sensor enrols: its old key, an approval that is waited for, its update key."""
+"""Enrollment of the Linux sensor: its old key, a pending approval, its update key."""
 
 import logging
 from collections.abc import Iterator
@@ -12,8 +12,6 @@ from vedette.sensor.limits import ENROL_S, ENROL_S_MAX
 from vedette.sensor.settings import read_settings
 from vedette.sensor.transport.https_client import Client, ServerUnavailableError
 from vedette.sensor.transport.identity import Identity
-
-pytestmark = pytest.mark.system
 
 
 @pytest.fixture

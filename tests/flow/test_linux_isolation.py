@@ -25,7 +25,6 @@ from tests.support.served import Server, start_server, wait_for
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
     pytest.mark.xdist_group("audit"),
-    pytest.mark.system,
 ]
 _TALK = """
 import socket, sys

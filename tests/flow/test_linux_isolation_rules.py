@@ -16,7 +16,7 @@ from vedette.sensor.response import firewall
 from vedette.sensor.response.firewall import TABLE, IsolationError
 from vedette.sensor.response.isolation import Isolation
 
-pytestmark = [pytest.mark.xdist_group("audit"), pytest.mark.system]
+pytestmark = pytest.mark.xdist_group("audit")
 SERVER = ("server.invalid", 8443)
 PEER = ("198.18.7.1", 8443)
 OTHER = ("198.18.7.9", 8443)

@@ -36,7 +36,6 @@ from vedette.state.sensors.sensor_packages import withdraw
 pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
     pytest.mark.xdist_group("audit"),
-    pytest.mark.system,
 ]
 _STARTER = "import sys\nfrom vedette.sensor.__main__ import main\nsys.exit(main(sys.argv[1:]))\n"
 

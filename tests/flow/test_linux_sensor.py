@@ -28,7 +28,6 @@ pytestmark = [
     pytest.mark.skipif(bool(missing_privilege()), reason=missing_privilege() or "-"),
     pytest.mark.xdist_group("audit"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.system,
 ]
 
 

@@ -54,9 +54,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         assert server.url == f"https://127.0.0.1:{listen}"
         added = run(
             server,
-            *("oidc", "add", "company", "--issuer", f"http://127.0.0.1:{port}"),
-            *("--client-id", CLIENT_ID, "--secret-stdin", "--label", "Company account"),
-            *("--scope", "openid profile groups"),
+            "oidc",
+            "add",
+            "company",
+            "--issuer",
+            f"http://127.0.0.1:{port}",
+            "--client-id",
+            CLIENT_ID,
+            "--secret-stdin",
+            "--label",
+            "Company account",
+            "--scope",
+            "openid profile groups",
             given=f"{CLIENT_SECRET}\n",
         )
         assert f"{server.url}/ui/sign-in/with/company/callback" in added
@@ -64,7 +73,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def visit(client: httpx.Client, provider: Provider, person: str) -> httpx.Response:
-    """What a person's browser does after the click: to the provider, and back."""
+    """Acts as a person's browser after the click: goes to the provider and back."""
     page = client.get("/ui/sign-in?next=/ui/sensors")
     assert "Sign in with Company account" in page.text
     sent = client.get("/ui/sign-in/with/company?next=/ui/sensors")
@@ -113,8 +122,16 @@ def test_a_provider_that_makes_users_gives_them_the_teams_of_their_claims(place:
     run(server, "team", "add", "Analysts", "--access", "Default Group=analyst")
     run(
         server,
-        *("oidc", "change", "company", "--creates-users", "--team-claim", "groups"),
-        *("--team", "soc=Analysts", "--team", "staff=Readers"),
+        "oidc",
+        "change",
+        "company",
+        "--creates-users",
+        "--team-claim",
+        "groups",
+        "--team",
+        "soc=Analysts",
+        "--team",
+        "staff=Readers",
     )
     roles = {}
     with place.provider() as provider:

@@ -25,19 +25,17 @@ from vedette.model.findings.detection import Detection
 from vedette.state.accounts import tokens, users
 from vedette.state.policy import approved_addresses
 
-pytestmark = pytest.mark.system
-
 SEED = int(os.environ.get("VEDETTE_SEED", "1307"))
 WANTED = int(os.environ.get("VEDETTE_FUZZ_REQUESTS", "0"))
 EACH = 1
 """Requests of an operation and mode in the short form."""
 INVALID_EVERY = 3
-"""Of so many operations one gets an invalid request, too, in the short form."""
+"""In the short form, one operation in INVALID_EVERY also gets an invalid request."""
 
 TIMEOUT_S = 60.0
 
 REFUSED_SHARE_MAX = 0.05
-"""Of answers that are 403: where there are more, what the routes do is not reached."""
+"""Maximum share of 403 answers: with more, the requests do not exercise the routes."""
 
 LEFT_OUT = frozenset(
     {
@@ -67,7 +65,7 @@ class Everybody:
         self.token = issued.secret
         self._let_in = threading.Lock()
         self.never = [name, issued.id]
-        """What nothing is done to: all else is sent with it."""
+        """The user and token that requests must not change, because all requests use them."""
         with server.client() as client:
             self._sensor = enrol(client, f"{name}.example", secret_of(server)).headers
 

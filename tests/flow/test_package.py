@@ -17,8 +17,6 @@ import yaml
 from scripts import package
 from tests.support.systemd_machine import NO_OVERLAY, unit_started
 
-pytestmark = pytest.mark.system
-
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy/systemd/vedette.service"
 USER = "990:990"

@@ -14,7 +14,7 @@ pytestmark = ONE_SERVER
 
 
 def exchanged(server: Server, sent: bytes) -> bytes:
-    """What the server answers to bytes on a plain connection."""
+    """Sends bytes on a plain connection and returns the answer."""
     place = urlsplit(server.url)
     answer = b""
     with socket.create_connection((place.hostname, place.port), timeout=10) as connection:

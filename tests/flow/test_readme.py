@@ -27,7 +27,7 @@ from tests.support.linux_sensor import program
 from tests.support.ports import free_port
 
 # One cable at a time on this machine: the tests of the Linux sensor use the same addresses.
-pytestmark = [pytest.mark.xdist_group("audit"), pytest.mark.system]
+pytestmark = pytest.mark.xdist_group("audit")
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -151,7 +151,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
 
 @pytest.fixture(scope="module")
 def own_server(copy: Copy) -> list[str]:
-    """What the blocks of `A server of your own` print."""
+    """Returns the output of the blocks of `A server of your own`."""
     serve, *rest = BLOCKS["A server of your own"]
     copy.serve(serve)
     return [copy.run(block) for block in rest]

@@ -13,7 +13,7 @@ from vedette.limits import SERVER_GRACE_S
 from vedette.state.policy import rules
 from vedette.state.servers import server_list
 
-pytestmark = [TWO_SERVERS, pytest.mark.system]
+pytestmark = TWO_SERVERS
 
 SIGMA = "/api/v1/sigma"
 TIMEOUT_S = 60.0

@@ -33,8 +33,6 @@ from vedette.state.sensors.host_registry import all_sensors
 from vedette.state.servers import server_list, slots
 from vedette.state.servers.server_list import RunningServer
 
-pytestmark = pytest.mark.system
-
 REQUESTS_PER_MINUTE = 300
 LEASE_S = 20
 """Longer than a starved machine keeps a server from renewing it."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from tests.flow.conftest import ONE_SERVER
 from tests.support.served import Server
-from vedette.limits import CONNECTION_CHECK_S
+from vedette.bootstrap.http_protocol import CONNECTION_CHECK_S
 
 pytestmark = ONE_SERVER
 

@@ -30,8 +30,6 @@ from vedette.state.state_migration import TableContent, content, is_under_way
 from vedette.state.store_identity import StateIdentity, save_identity
 from vedette.state.table_list import ALL_TABLES
 
-pytestmark = pytest.mark.system
-
 NOW_US = 1_700_000_000_000_000
 ROWS = 3
 GONE = 4_711
@@ -48,7 +46,8 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def data(postgres: Postgres, tmp_path: Path) -> Path:
-    """Of a server that has rows in every table, and names an empty PostgreSQL database."""
+    """Data directory of a server that has rows in every table and is configured with an empty
+    PostgreSQL database."""
     source = open_started_state(tmp_path, NOW_US)
     save_identity(source, StateIdentity(f"id-{next(_numbers)}", is_pending=False))
     fill(source)

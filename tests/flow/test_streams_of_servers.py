@@ -1,4 +1,4 @@
-"""What is read in pieces can be begun at one server and continued at the other."""
+"""Reads that are paged or streamed can begin at one server and continue at another."""
 
 import json
 import subprocess
@@ -21,13 +21,13 @@ from tests.support.served import Server, wait_for
 from tests.support.server_cluster import ServerCluster
 from tests.support.sysmon import story
 from vedette.alerting.detection_writer import DetectionWriter
+from vedette.cli.cloud.alerts import ALERT_EXPORT_LAG_S
 from vedette.clock import DrivenClock, SystemClock
-from vedette.limits import ALERT_EXPORT_LAG_S
 from vedette.state.accounts import tokens, users
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
 
-pytestmark = [TWO_SERVERS, pytest.mark.system]
+pytestmark = TWO_SERVERS
 
 TIMEOUT_S = 60.0
 HOSTS = 5
@@ -52,7 +52,7 @@ def cluster(two_servers: ServerCluster) -> ServerCluster:
 
 @pytest.fixture
 def clients(cluster: ServerCluster) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """Of one user, at both servers."""
+    """Clients of one user at both servers."""
     word = {"X-Auth-Token": administrator(cluster)}
     one, other = servers(cluster)
     with one.client(**word) as here, other.client(**word) as there:

@@ -1,11 +1,12 @@
 """Every route stands in the table of who may call it, which a test drives a server by."""
 
+import pytest
+
 from tests.fault.hostile.requests import BODY_PATHS, SEARCH_PATHS
 from tests.support.access_table import FILE, Row, rows
-from vedette.api.http.access import reads_only
-from vedette.api.http.route_rights import ACCESS, Right
-from vedette.console.pages import PAGES
-from vedette.console.pages import RIGHTS as PAGE_RIGHTS
+from tests.support.route_access import ACCESS, ACCESSES
+from vedette.web.http.rights.right import Right
+from vedette.web.http.router import Router
 
 RIGHTS = {
     "open": {Right.OPEN},
@@ -34,10 +35,9 @@ def test_every_route_has_a_row_and_every_row_a_route() -> None:
     assert known - set(ACCESS) == set(), f"of routes that are gone: remove them from {FILE}"
 
 
-def test_every_page_says_what_it_needs() -> None:
-    """One that does not keeps the server from starting (`RIGHTS[...]`); nor is there a right of a
-    page that is gone."""
-    assert {path for _, path in PAGES.access} == set(PAGE_RIGHTS)
+def test_a_change_of_the_whole_server_cannot_be_declared_without_its_deed() -> None:
+    with pytest.raises(ValueError, match="names its deed"):
+        Router().add("POST", "/anything", lambda: {}, right=Right.ADMINISTER)
 
 
 def test_the_rows_say_what_the_server_goes_by() -> None:
@@ -47,9 +47,7 @@ def test_the_rows_say_what_the_server_goes_by() -> None:
 
 def test_read_only_tokens_may_call_what_the_rows_say() -> None:
     of_people = [row for row in rows() if row.right not in ("open", "body", "send", "sensor")]
-    wrong = [
-        row for row in of_people if reads_only(ACCESS[key(row)], *key(row)) is not row.may_be_read
-    ]
+    wrong = [row for row in of_people if ACCESSES[key(row)].reads_only is not row.may_be_read]
     assert wrong == []
 
 

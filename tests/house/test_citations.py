@@ -25,7 +25,7 @@ ELSEWHERE = re.compile(
 
 
 def anchors(page: Path) -> set[str]:
-    """What may stand behind `#`."""
+    """Returns the valid fragments (`#...`) of a page."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 

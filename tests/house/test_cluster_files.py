@@ -13,13 +13,14 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from vedette.bootstrap.serving import SHUTDOWN_S
 from vedette.cli.main import COMMANDS
-from vedette.limits import READINESS_S, SHUTDOWN_S
 from vedette.settings import Settings, load
 from vedette.settings.catalogue import catalogue
 from vedette.settings.load import FOREIGN_VARIABLE
 from vedette.state.db.sealing import KEY_FILE
 from vedette.store.engine.open import database_of
+from vedette.web.http.health_checks import READINESS_S
 
 DEPLOY = Path("deploy")
 CLUSTER = DEPLOY / "cluster"
@@ -65,17 +66,41 @@ def test_the_cluster_has_the_parts_that_it_should() -> None:
         for kind in ("keeper-", "clickhouse-", "vedette-", "postgres", "minio", "balancer")
     }
     assert counts == {
-        "keeper-": 3, "clickhouse-": 4, "vedette-": 2, "postgres": 2, "minio": 1, "balancer": 1,
-    }  # fmt: skip
+        "keeper-": 3,
+        "clickhouse-": 4,
+        "vedette-": 2,
+        "postgres": 2,
+        "minio": 1,
+        "balancer": 1,
+    }
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
 def test_what_a_service_names_is_there(name: str, made: Path) -> None:
     service = SERVICES[name]
-    known = {"image", "restart", "stop_grace_period", "environment", "volumes", "env_file", "user",
-             "depends_on", "ulimits", "healthcheck", "command", "entrypoint", "secrets", "build",
-             "read_only", "tmpfs", "cap_drop", "security_opt", "ports", "profiles",
-             "networks"}  # fmt: skip
+    known = {
+        "image",
+        "restart",
+        "stop_grace_period",
+        "environment",
+        "volumes",
+        "env_file",
+        "user",
+        "depends_on",
+        "ulimits",
+        "healthcheck",
+        "command",
+        "entrypoint",
+        "secrets",
+        "build",
+        "read_only",
+        "tmpfs",
+        "cap_drop",
+        "security_opt",
+        "ports",
+        "profiles",
+        "networks",
+    }
     assert set(service) <= known
     image, _, tag = service["image"].partition(":")
     assert image == "vedette" or tag not in ("", "latest")
@@ -328,8 +353,9 @@ def test_kubernetes_configurations_name_its_pods(tmp_path: Path) -> None:
     compose = ElementTree.parse(CLUSTER / "clickhouse" / "users.xml").getroot()
     users = ElementTree.fromstring(texts["users.xml"])
     assert ElementTree.tostring(users).split() == ElementTree.tostring(compose).split()
-    secret = next(one for one in OBJECTS if one["metadata"]["name"] == "vedette"
-                  and one["kind"] == "Secret")  # fmt: skip
+    secret = next(
+        one for one in OBJECTS if one["metadata"]["name"] == "vedette" and one["kind"] == "Secret"
+    )
     (tmp_path / "vedette.toml").write_text(secret["stringData"]["vedette.toml"])
     settings = settings_of(tmp_path / "vedette.toml")
     assert urlsplit(settings.clickhouse_dsn).hostname in named("Service")

@@ -1,4 +1,4 @@
-"""What the console promises is held by tests that are there."""
+"""Every promise of the console has an existing test."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""What is public is documented: the reference equals what the code says, and what the written
-pages show works."""
+"""The documentation is complete: the reference equals the code, and the examples of the written
+pages work."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,13 @@ import pytest
 from scripts.reference import commands, errors, fields, limits, metrics, routes, source
 from scripts.reference.__main__ import FOLDER
 from scripts.reference.pages import PAGES, Page, page_text
-from vedette.api.http.route_rights import ACCESS
+from tests.support.route_access import ACCESS
 from vedette.model.alert_fields import ALERT
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import FieldType
-from vedette.model.field_docs import ALERTS, BINARIES, FIELDS, REPORTS, TYPES
+from vedette.model.field_docs import ALERTS, BINARIES, FIELDS, LOGS, REPORTS, TYPES
 from vedette.model.fields import JOIN_SUFFIXES, PROCESS
+from vedette.model.log_fields import LOG
 from vedette.model.threat.report_fields import REPORT
 from vedette.settings import catalogue
 from vedette.store.engine.grants import grants
@@ -70,6 +71,7 @@ def test_every_field_has_a_meaning() -> None:
     assert {field.name for field in BINARY.fields} == set(BINARIES)
     assert {field.name for field in ALERT.fields} == set(ALERTS)
     assert {field.name for field in REPORT.fields} == set(REPORTS)
+    assert {field.name for field in LOG.fields} == set(LOGS)
     assert set(TYPES) == set(get_args(FieldType))
 
 
@@ -133,7 +135,7 @@ def test_a_page_fits_in_its_width(path: Path) -> None:
 
 
 def headings(path: Path) -> set[str]:
-    """What a link may name after `#`."""
+    """Returns the valid fragments (`#...`) of a page."""
     titles = re.findall(r"^#+ (.+)$", path.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 

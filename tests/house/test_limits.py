@@ -1,5 +1,5 @@
-"""Limits stand in one place: no other module of the product defines a number whose name says
-that it is one."""
+"""A limit that several modules share is a constant of `vedette.limits`, another one is marked as
+`Limit` in the module that uses it. No other number has a name that says that it is a limit."""
 
 import ast
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.reference.limits import documented
 from vedette.settings.catalogue import catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,7 @@ UNIT = re.compile(r"_?(SECOND|MINUTE|HOUR|DAY)_(US|MS|S)$")
 
 EXCEPTIONS = (
     ("alerting/rule_messages.py", "LENGTH_BYTES", "field of a message"),
-    ("api/schemas/sensor_changes.py", "_LAST_US", "the last time that a date can have"),
+    ("web/fleet/sensor_changes_json.py", "_LAST_US", "the last time that a date can have"),
     ("importer/sources/text_spool.py", "PARTS_MAX", "bits of a number that has flags above them"),
     ("binaries/reader_messages.py", "LENGTH_BYTES", "field of a message"),
     (
@@ -93,12 +94,25 @@ def is_bound_of_a_type(value: ast.expr) -> bool:
     return False
 
 
+def marked_in(source: str) -> Iterator[str]:
+    """Names of the constants that a module marks as limits."""
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.AnnAssign(
+                target=ast.Name(id=name), annotation=ast.Subscript(value=ast.Name(id="Limit"))
+            ):
+                yield name
+
+
 def limits_in(source: str) -> Iterator[str]:
-    """Names of the limits that a module defines: at its top level and in its classes."""
+    """Names of the limits that a module defines and does not mark: at its top level and in its
+    classes."""
     tree = ast.parse(source)
     bodies = [tree.body, *(one.body for one in ast.walk(tree) if isinstance(one, ast.ClassDef))]
     for statement in (one for body in bodies for one in body):
         match statement:
+            case ast.AnnAssign(annotation=ast.Subscript(value=ast.Name(id="Limit"))):
+                continue
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 pass
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
@@ -123,8 +137,12 @@ def bounds_in(source: str) -> Iterator[str]:
     """Expressions that are bounded by a number which has no name: a cut or a length of 100 and
     more, the size of a cache, a timeout. What a message quotes is cut as its sentence needs it."""
     tree = ast.parse(source)
-    quoted = {id(one) for node in ast.walk(tree) if isinstance(node, ast.FormattedValue)
-              for one in ast.walk(node)}  # fmt: skip
+    quoted = {
+        id(one)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FormattedValue)
+        for one in ast.walk(node)
+    }
     for node in ast.walk(tree):
         match node:
             case ast.Slice(lower=None, upper=ast.Constant(value=int(number))):
@@ -150,8 +168,31 @@ def found() -> set[tuple[str, str]]:
     }
 
 
-def test_every_limit_stands_in_the_package_of_limits() -> None:
+def marked() -> set[str]:
+    return {name for path in MODULES for name in marked_in(path.read_text())}
+
+
+def test_every_limit_is_marked_or_stands_in_the_package_of_limits() -> None:
     assert found() - {(module, name) for module, name, _ in EXCEPTIONS} == set()
+
+
+def test_every_limit_has_a_name_of_its_own() -> None:
+    """The page of limits and the settings name limits without their modules."""
+    names = Counter(name for name, _, _ in documented())
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_a_limit_that_several_modules_use_stands_in_the_package_of_limits() -> None:
+    names = marked()
+    shared = [
+        (str(path.relative_to(PRODUCT)), alias.name)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and not node.level  # the sensor has limits of its own
+        for alias in node.names
+        if alias.name in names
+    ]
+    assert shared == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PRODUCT)))
@@ -181,11 +222,12 @@ def test_a_number_without_a_name_bounds_by_its_place(source: str, is_bound: bool
 
 
 def test_every_limit_is_used() -> None:
-    """By the product, or as the default of a setting: another one is documented and bounds
-    nothing."""
+    """The product, or the default of a setting, uses every limit; an unused limit is documented but
+    has no effect."""
     texts = [path.read_text() for path in PRODUCT.rglob("*.py")]
     words = Counter(word for text in texts for word in re.findall(r"\b[A-Z][A-Z0-9_]+\b", text))
     defined = [name for path in PLACES[0].glob("*.py") for name in limits_in(path.read_text())]
+    defined += marked()
     assert len(defined) > 500
     assert [one for one in defined if words[one] < 2 and one.lower() not in catalogue()] == []
 
@@ -207,7 +249,20 @@ def test_every_exception_is_needed() -> None:
         ("_DAY_US = 24 * 3600 * 1_000_000", []),
         ("NAMES_MAX = other.NAMES_MAX", []),
         ("_FORMAT = 1", []),
+        ("ROWS_MAX: Limit[int] = 10", []),
     ],
 )
 def test_a_number_is_a_limit_by_its_name(source: str, names: list[str]) -> None:
     assert list(limits_in(source)) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ('ROWS_MAX: Limit[int] = 10\n"""Rows."""', ["ROWS_MAX"]),
+        ("A_S: Limit[float] = 0.5\nSTEPS: Limit[int] = 1", ["A_S", "STEPS"]),
+        ("ROWS_MAX = 10\nWAIT_S: Final = 1", []),
+    ],
+)
+def test_a_limit_is_marked_by_its_type(source: str, names: list[str]) -> None:
+    assert list(marked_in(source)) == names

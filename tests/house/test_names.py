@@ -103,7 +103,7 @@ PROTOCOLS = frozenset({"tell"})
 
 
 def named(tree: ast.Module) -> Iterator[str]:
-    """What a module gives names to."""
+    """Yields the names that a module defines."""
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):

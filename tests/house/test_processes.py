@@ -1,5 +1,5 @@
-"""What each process imports: a library that only another process needs costs every start of a
-server time and memory."""
+"""Checks the imports of each process: an unneeded library costs every start of a server time and
+memory."""
 
 import subprocess
 import sys

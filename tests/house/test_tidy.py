@@ -1,13 +1,19 @@
 """The rules of the house that a program can see."""
 
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "vedette").rglob("*.py"))
-FILE_LINES_MAX = 450
+STATEMENTS_MAX = 350
+"""Logical lines of a module, docstrings included: the largest module has 318. A bound on physical
+lines would reward literals and calls that are packed into few lines."""
+MIGRATIONS = ROOT / "vedette" / "state" / "migrations" / "versions"
+READ = [path for path in SOURCES if path.parent != MIGRATIONS]
+"""A migration is one file and never changes: nobody has to hold the first one, which is a copy."""
 NAMES_NOBODY_LEARNS_FROM = {"utils", "helpers", "common", "misc", "base", "manager", "service"}
 
 
@@ -27,9 +33,22 @@ def tracked_texts() -> list[Path]:
     ]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", READ, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_can_be_held_by_one_reader(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= FILE_LINES_MAX
+    assert statements(path) <= STATEMENTS_MAX
+
+
+def statements(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(token.type == tokenize.NEWLINE for token in tokenize.tokenize(file.readline))
+
+
+def test_the_layout_of_a_literal_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text("A = (1, 2)\nB = A\n")
+    counted = statements(path)
+    path.write_text("A = (\n    1,\n    2,\n)\n\n# a remark\nB = A\n")
+    assert counted == statements(path) == 2
 
 
 def test_no_module_is_named_after_nothing() -> None:
@@ -84,3 +103,18 @@ def test_nothing_is_left_for_later() -> None:
 
 def test_nothing_is_unpickled() -> None:
     assert not [path for path in SOURCES if re.search(r"\bimport pickle\b", path.read_text())]
+
+
+def test_a_folder_that_cannot_be_listed_is_never_taken_for_an_empty_folder() -> None:
+    """`vedette/file_tree.py` lists folders for the server. The sensor and the simulation stand
+    aside."""
+    silent = re.compile(r"\.r?glob\(|\bos\.walk\(|\bglob\.i?glob\(")
+    aside = {"sensor", "simulate"}
+    found = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if silent.search(path.read_text())
+        and path.relative_to(ROOT / "vedette").parts[0] not in aside
+        and path.name != "file_tree.py"
+    ]
+    assert found == []

@@ -14,7 +14,7 @@ _CALLED_BY_PYTHON = frozenset({"find_spec"})
 
 
 def _words() -> Counter[str]:
-    """How often each word stands in code, templates and scripts of the project."""
+    """Counts the words in code, templates and scripts of the project."""
     found: Counter[str] = Counter()
     for folder in ("vedette", "tests", "bench", "scripts"):
         for kind in ("*.py", "*.html", "*.toml"):

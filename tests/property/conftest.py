@@ -16,6 +16,7 @@ from vedette.store.schema.tables import (
     INDEXED_PARTITION,
     MERGING,
     PARTITION,
+    RECORD,
     SEGMENT,
     definitions,
 )
@@ -42,7 +43,7 @@ def store(
     database = database_of(request.module.__name__.rpartition(".")[2], capabilities)
     engine = routed(root_engine.sibling(database, capabilities))
     capabilities = engine.capabilities
-    named = (SEGMENT, BINARY_SEEN, BINARY_READING, TAG, BINARY_TAG)
+    named = (SEGMENT, BINARY_SEEN, BINARY_READING, TAG, BINARY_TAG, RECORD)
     for table in (*named, PARTITION, INDEXED_PARTITION, MERGING):
         for statement in definitions(table, capabilities):
             engine.command(statement)

@@ -82,7 +82,7 @@ def _merged(digest: str, rows: list[BinaryRow]) -> dict[str, Any]:
 
 
 def ran(draw: random.Random, process_id: str) -> tuple[dict[str, Any], list[ProcessEvent]]:
-    """What is known of a process that ran, loaded, wrote and started images."""
+    """Returns metadata and events of a process that ran, loaded, wrote and started images."""
     images = (*IMAGES, *NEVER_SEEN)
     own, parent = draw.choice(images), draw.choice(images)
     values = {

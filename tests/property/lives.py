@@ -52,7 +52,7 @@ HIVES = (
     r"HKCR\ms-settings",
     r"HKEY_USERS\s-1-5-21\software",
 )
-"""As people write what `REGISTRY` holds."""
+"""Values of `REGISTRY` in the notation of users."""
 
 CMDLINES = (
     r'"C:\Windows\system32\rundll32.exe" /d srrstr.dll,ExecuteScheduledSPPCreation',
@@ -107,7 +107,7 @@ def _events(draw: random.Random, process_id: str) -> list[ProcessEvent]:
 
 
 def metadata(draw: random.Random) -> dict[str, Any]:
-    """What is known of a process, unknown things left out as normalise does."""
+    """Returns metadata of a process. Omits unknown values, as `normalise` does."""
     one = draw.choice
     cmdline = one(CMDLINES)
     values: dict[str, Any] = {
@@ -134,7 +134,7 @@ def metadata(draw: random.Random) -> dict[str, Any]:
 
 
 def tags(draw: random.Random, document: SegmentKey | str) -> list[Tag]:
-    """What watchlists and feeds said of a document, some of it twice."""
+    """Returns tags of watchlists and feeds for a document, some of them duplicates."""
     found = []
     for _ in range(draw.choice((0, 0, 1, 2, 4))):
         at_us = NOW_US - draw.choice((0, DAY_US // 2, 3 * DAY_US))

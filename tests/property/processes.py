@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.property.lives import NOW_US, life, metadata, tags
+from tests.support.claims import shared_out
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
 from vedette.model.fields import EVENT_COLUMNS, is_event_source
@@ -63,7 +64,9 @@ def _segment(
     cut = draw.randrange(len(events) + 1)
     parts = tuple(
         _partial(number, window_ms, known, some)
-        for known, some in ((values, events[:cut]), ({}, events[cut:]))
+        for known, some in zip(
+            shared_out(draw, values, 2), (events[:cut], events[cut:]), strict=True
+        )
     )
     whole: dict[str, Any] = {**values, "process_id": process_id(number), "segment_id": window_ms}
     whole |= {"window_ms": window_ms, "sensor_id": 1 + number % 3}

@@ -57,7 +57,7 @@ def findings(rule: Correlation, observed: list[Observed]) -> list[Finding]:
 
 
 def holds(rule: Correlation, window: list[Observed]) -> bool:
-    """What the documentation says, in the plainest way."""
+    """Evaluates a correlation naively, from its documentation."""
     match rule.kind:
         case "event_count":
             return sum(one.count for one in window) >= rule.count

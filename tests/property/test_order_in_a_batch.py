@@ -124,7 +124,7 @@ def _record(channel: str, event_id: int, at: int, data: dict[str, str], pid: int
 
 
 def _become(records: list[Record]) -> Counter[bytes]:
-    """How often each outcome occurs, whatever the order of its values."""
+    """Counts each outcome, regardless of the order of its values."""
     ctx = HostContext(7)
     for record in records:
         SOURCES["windows"].learn(record, ctx)

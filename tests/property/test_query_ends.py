@@ -1,4 +1,4 @@
-"""What an index of end tokens decides is what the matcher says, with the index and without."""
+"""Index lookups of end tokens agree with the matcher, with and without the index."""
 
 import random
 
@@ -77,8 +77,19 @@ NAMES = (
     "\u212aelvin.com",
 )
 ADDRESSES = (
-    *("192.0.2.0", "192.0.2.9", "192.0.2.255", "192.0.3.7", "192.168.1.1", "19.2.0.2", "2.9.0.1"),
-    *("0.0.0.0", "255.255.255.255", "2001:db8::9", "::192.0.2.9", "::ffff:0:192.0.2.9", "::1"),
+    "192.0.2.0",
+    "192.0.2.9",
+    "192.0.2.255",
+    "192.0.3.7",
+    "192.168.1.1",
+    "19.2.0.2",
+    "2.9.0.1",
+    "0.0.0.0",
+    "255.255.255.255",
+    "2001:db8::9",
+    "::192.0.2.9",
+    "::ffff:0:192.0.2.9",
+    "::1",
 )
 ASKED = (
     *(f"ipaddr:192.0.2.{one}" for one in ("9", "0/24", "0/25", "0/28", "8/29", "255", "9/0", "*")),
@@ -124,8 +135,15 @@ def odd_life(draw: random.Random, process: str) -> list[ProcessEvent]:
                     Regmod(process, NOW_US, 2, path),
                     Dnsquery(process, NOW_US, draw.choice(NAMES)),
                     Netconn(
-                        *(process, NOW_US, 1, 6, pack_address("10.0.0.1"), 50_000),
-                        *(pack_address(draw.choice(ADDRESSES)), 443, draw.choice(NAMES)),
+                        process,
+                        NOW_US,
+                        1,
+                        6,
+                        pack_address("10.0.0.1"),
+                        50_000,
+                        pack_address(draw.choice(ADDRESSES)),
+                        443,
+                        draw.choice(NAMES),
                     ),
                 ]
             )
@@ -137,7 +155,7 @@ BELIEFS = {
     "merged parts have some": SuffixIndexes(indexed=(1,), merging=(WINDOW_MS,)),
     "some are everywhere": SuffixIndexes(indexed=(WINDOW_MS,), everywhere=MERGED_SUFFIX_COLUMNS),
 }
-"""What a search may think of the indexes, rightly or not."""
+"""Assumptions of a search about the indexes, correct or not."""
 
 
 def believing(indexes: SuffixIndexes, text: str, number: int) -> Condition:

@@ -11,7 +11,6 @@ from tests.property.empties import empty_queries
 from tests.property.lives import NOW_US, life
 from tests.property.test_query_sql import partial, process_id
 from tests.support.forms import in_form
-from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import QueryError
 from vedette.model.scope import EVERYTHING
 from vedette.query import check, compile_match, compile_segments, parse, print_query
@@ -20,6 +19,7 @@ from vedette.search.processes.process_search import search_processes
 from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import segment_table
+from vedette.web.processes.search_parameters_json import search_request
 
 SEED = int(os.environ.get("VEDETTE_SEED", "1303"))
 """Printed with a failure; set the variable to see it again or to look elsewhere."""

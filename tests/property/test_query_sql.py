@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.property.lives import NOW_US, life, query, tags
+from tests.support.claims import shared_out
 from tests.support.indexed import chosen, computing, drawn
 from tests.support.plans import gathering
 from tests.unit.query.test_trust import HOSTILE
@@ -74,12 +75,9 @@ def parts_of(
     """The same in one to three partial rows; what is known of the process is in some of them."""
     count = draw.randrange(1, 4)
     shares: list[list[ProcessEvent]] = [[] for _ in range(count)]
-    known: list[Whole] = [{} for _ in range(count)]
+    known = shared_out(draw, values, count)
     for event in events:
         draw.choice(shares).append(event)
-    for name, value in values.items():
-        for place in draw.sample(range(count), draw.randrange(1, count + 1)):
-            known[place][name] = value
     return [partial(number, known[i], shares[i]) for i in range(count)]
 
 
@@ -148,8 +146,11 @@ def test_a_hostile_value_finds_itself_and_nothing_else(
     where = compile_segments(tree)
     params = {**where.params, "value": value}
     sql = where.sql.replace("`hostname`", "{value:String}")
-    found = store.query(f"SELECT count(), countIf({where.sql}), countIf({sql}) FROM segment FINAL",
-                        params, settings=SETTINGS).rows  # fmt: skip
+    found = store.query(
+        f"SELECT count(), countIf({where.sql}), countIf({sql}) FROM segment FINAL",
+        params,
+        settings=SETTINGS,
+    ).rows
     assert found == [(PROCESSES, 0, PROCESSES)]
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.detect.rules import PROCESS
+from vedette.detect.anchors import all_anchors
 from vedette.detect.expression import compile_expression
 from vedette.detect.frequency import FrequencySample
 from vedette.detect.nodes import (
@@ -22,10 +23,12 @@ from vedette.detect.nodes import (
     SameAs,
     Text,
 )
+from vedette.detect.prefilter import KeywordIndex, ValueCaches
 from vedette.detect.regex_literals import literals_of
 from vedette.detect.rule import Rule
 from vedette.detect.rule_set import RuleSet
 from vedette.detect.verify import compile_condition
+from vedette.detect.views.answered import COLUMN_OF
 from vedette.detect.views.event import Event
 
 FIELDS = ("Image", "CommandLine", "User")
@@ -64,9 +67,36 @@ def _is_pattern(pattern: str) -> bool:
 
 _PIECES = st.sampled_from(
     (
-        *("a", "b", "ab", "s", "S", ".", "\\.", "\\\\", "\\d", "[ab]", "[^]a]", "^", "$"),
-        *("(?i)", "(?:a|bs)", "(", ")", "|", "*", "+", "?", "{2}", "{0,1}", "{1,}"),
-        *("()", "(ab)?", "(a|)", "\\x61", "]", "}"),
+        "a",
+        "b",
+        "ab",
+        "s",
+        "S",
+        ".",
+        "\\.",
+        "\\\\",
+        "\\d",
+        "[ab]",
+        "[^]a]",
+        "^",
+        "$",
+        "(?i)",
+        "(?:a|bs)",
+        "(",
+        ")",
+        "|",
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{0,1}",
+        "{1,}",
+        "()",
+        "(ab)?",
+        "(a|)",
+        "\\x61",
+        "]",
+        "}",
     )
 )
 PATTERNS = st.lists(_PIECES, max_size=7).map("".join).filter(_is_pattern)
@@ -112,6 +142,49 @@ def test_prefiltered_judgement_equals_verifying_every_rule(
             for number in (0, *IDS):
                 fast = [hit.rule.id for hit in judged.judge(event(data, number))]
                 assert fast == [hit.rule.id for hit in judged.judge_all(event(data, number))]
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=6), EVENTS, EVENTS)
+def test_candidates_are_the_same_before_the_event_is_made(
+    conditions: list[Node], data: dict[str, str | int], facts: dict[str, str | int]
+) -> None:
+    rules = [
+        Rule(str(number), "", "low", (PROCESS,), condition)
+        for number, condition in enumerate(conditions)
+    ]
+    columns = {COLUMN_OF[field]: value for field, value in facts.items()}
+    for number in (0, *IDS):
+        known = {**facts, "EventID": str(number) if number else ""}
+
+        def lookup(field: str, known: dict[str, str | int] = known) -> str:
+            return str(known.get(field, ""))
+
+        one = Event((PROCESS,), data, 1_000_000, "p", lookup, number)
+        judged = RuleSet(rules)
+        found = judged.candidates_of((PROCESS,), number, data, lambda: columns, lambda one=one: one)
+        fired = judged.firing_among(found, one)
+        assert fired == [hit.rule for hit in judged.judge_all(one)]
+        assert fired == RuleSet(rules).firing(one)
+
+
+VALUES = st.text("abSs1\u017f\u03a3\u0130\n.", max_size=9) | st.integers(0, 120) | st.none()
+NAMES = st.sampled_from(("User", "Image", "1", "2", "3"))
+
+
+@given(st.lists(_texts(), min_size=1), st.dictionaries(NAMES, VALUES))
+def test_a_keyword_of_any_value_occurs_in_all_values_as_one_text(
+    tests: list[Text], data: dict[str, str | int | None]
+) -> None:
+    anchors = {
+        anchor[1]: [0] for test in tests for anchor in all_anchors(Keyword(test)) if test.value
+    }
+    if not anchors:
+        return
+    index = KeywordIndex(anchors, ValueCaches())
+    known = Event(
+        (PROCESS,), data, 1, "p", lambda field: "ab.s" if field in ("User", "Image") else ""
+    )
+    assert index.may_occur(data) or not index.in_values(known)
 
 
 @given(CONDITIONS, EVENTS)

@@ -124,7 +124,7 @@ FIELDS = {
     "netconn_domain": "DestinationHostname",
     **{"dnsquery_name": "QueryName", "dnsquery_answers": "QueryResults", "pipe_name": "PipeName"},
     **{"scriptblock_text": "ScriptBlockText", "crossproc_path": "TargetImage"},
-}  # fmt: skip
+}
 PATHS = frozenset({"path", "parent_path", "current_directory", "filemod_path", "modload_path"})
 FILLED = ("", "svchost.exe", " -x ", "temp", "A", "\\", ".", "/")
 

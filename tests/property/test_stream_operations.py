@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from tests.contract.store.rows import process_id, store
 from tests.support.forms import in_form
 from tests.support.started_state import put_started_state
-from vedette.api.schemas.search.stream_events import stream_body
 from vedette.errors import NotFoundError
 from vedette.model.address import pack_address
 from vedette.model.event import (
@@ -41,6 +40,7 @@ from vedette.search.streams.stream import Page, Reader
 from vedette.search.streams.stream_cursor import JumpBy, JumpTo, Seek
 from vedette.state.db.database import Database, open_database
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.web.processes.analysis.stream_events_json import stream_body
 
 NOW_US = 1_700_000_500_000_000
 WINDOW_MS = 300_000
@@ -224,7 +224,7 @@ class Model:
 
 
 def shown(one: Any) -> Any:
-    """What distinguishes events of a kind in an answer."""
+    """Returns the value that distinguishes events of a kind in an answer."""
     return one.remote_port if isinstance(one, Netconn) else one.path
 
 

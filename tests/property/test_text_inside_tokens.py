@@ -188,7 +188,7 @@ def plain_cmdline(value: str, line: str) -> bool:
     wanted = [piece for piece, _ in plain_pieces("x " + value)[1:]]
     positions = [tokens for _, tokens in plain_pieces(line)]
     if not wanted:
-        return bool(positions)
+        return False
     return any(
         all(word in positions[start + n] for n, word in enumerate(wanted))
         for start in range(len(positions) - len(wanted) + 1)

@@ -73,5 +73,5 @@ def _queries(draw: random.Random) -> dict[int, WatchQuery]:
 
 
 def _nothing(name: str) -> object:
-    """What the store has of a column that is not known."""
+    """Returns the value that the store has for an unknown column."""
     return [] if name in EVENTS else UNKNOWN[TYPES.get(name, "u64")]

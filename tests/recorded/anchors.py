@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Anchor(NamedTuple):
-    """How an anchor of the manifest is found. Same order as there."""
+    """Search for an anchor of the manifest. Same order as in the manifest."""
 
     query: str
     of: str = "process"

@@ -1,8 +1,9 @@
-"""What the API reports of every process, without what may differ from one import to the next.
+"""Data that the API reports about every process, without values that may differ between imports.
 
-Left out are numbers the server gives away: sensor ids, segment ids, times of arrival, partitions.
-All else is compared: every other member of the search results, which all segments of a process must
-agree on, and every event of every list; there are as many as the segments count.
+Excluded are ids that the server assigns: sensor ids, segment ids, times of arrival, partitions. All
+other data is compared: every other member of the search results, on which all segments of a process
+must agree, and every event of every list. The number of events must equal the counts of the
+segments.
 """
 
 import json
@@ -65,7 +66,7 @@ def documents(server: Server) -> dict[Name, Body]:
 
 
 def _metadata(segments: list[Body]) -> Body:
-    """What all segments of a process say alike."""
+    """Returns the members on which all segments of a process agree."""
     reported = [
         {key: value for key, value in segment.items() if key not in GIVEN | PARTIAL}
         for segment in segments

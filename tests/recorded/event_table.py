@@ -57,8 +57,8 @@ ACCESS: dict[str, tuple[tuple[int, str], ...]] = {
     "Key": ((0x2, "regmod"), (0x4, "regmod"), (0x10000, "regmod")),
     "Process": ((0xFFFFFFFF, "crossproc"),),
 }
-"""What an access mask of 4663 means for an object: a list for each group of bits that is set.
-A handle asked for (4656) opens a process; for files and keys only the use of it counts."""
+"""Meaning of an access mask of 4663 for an object: a list name for each group of bits that is set.
+A requested handle (4656) opens a process; for files and keys only its use counts."""
 
 HARMFUL_ACCESS = 0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x800 | 0x40000 | 0x80000
 """Rights of a GrantedAccess (Sysmon 10) with which an open counts for its target too

@@ -1,7 +1,5 @@
-"""What a set should make of processes, computed from the raw records and `event_table.py`.
-
-Totals by host and list, the processes, the ProcessGuids with events, what becomes of records.
-"""
+"""Expected results of a set, computed from the raw records and `event_table.py`: totals by host and
+list, processes, ProcessGuids with events, outcomes of records."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -25,7 +23,7 @@ from tests.recorded.raw import Raw
 
 @dataclass
 class Expected:
-    """What the API should answer of a set, by host in lower case."""
+    """Expected answers of the API about a set, by host in lower case."""
 
     totals: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Events by list."""
@@ -229,7 +227,7 @@ class _Host:
 
 
 UNKNOWN = (None, "", "-", "?", "<unknown process>", "< unknown process> ")
-"""What senders write for an image that they do not know."""
+"""Values that senders write for an unknown image."""
 
 ACCESS_IDS = (4656, 4663)
 
@@ -270,8 +268,10 @@ def _ends(data: dict[str, Any]) -> tuple[Any, ...]:
     is_outbound = str(data.get("Initiated")).lower() == "true" or data.get("Direction") == OUTBOUND
     protocol = str(data.get("Protocol")).lower()
     source = (data.get("SourceIp") or data.get("SourceAddress"), number(data.get("SourcePort")))
-    target = (data.get("DestinationIp") or data.get("DestAddress"),
-              number(data.get("DestinationPort") or data.get("DestPort")))  # fmt: skip
+    target = (
+        data.get("DestinationIp") or data.get("DestAddress"),
+        number(data.get("DestinationPort") or data.get("DestPort")),
+    )
     return PROTOCOLS.get(protocol, protocol), is_outbound, frozenset((_end(*source), _end(*target)))
 
 

@@ -27,12 +27,12 @@ class Raw(NamedTuple):
     host: str
     """Lower case."""
     channel: str
-    """As written: both "Security" and "security" occur."""
+    """Channel as written: both "Security" and "security" occur."""
     event_id: int
     record_id: int
     """0 where the file carries none."""
     time: str
-    """Of the envelope, as written."""
+    """Time of the envelope, as written."""
     pid: int
     """The logger's, 0 where unknown."""
     data: dict[str, Any]

@@ -31,8 +31,8 @@ Tally = Counter[tuple[str, int, str]]
 
 
 def tally_of(summary: dict[str, Any]) -> Tally:
-    """What the summary of an import reports, by outcome: events, record, duplicate, not_kept,
-    rejected."""
+    """Returns the counts in the summary of an import, by outcome: events, record, duplicate,
+    not_kept, rejected."""
     tally: Tally = Counter()
     for channel, event_id, outcome, count in summary["tally"]:
         tally[channel.lower(), event_id, outcome] += count

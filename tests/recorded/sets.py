@@ -18,7 +18,7 @@ MANIFEST: dict[str, dict[str, Any]] = (
     if _MANIFEST.exists()
     else {}
 )
-"""What is known of each set (docs/telemetry-formats.md): file, format, expected counts, anchors."""
+"""Manifest of each set (docs/telemetry-formats.md): file, format, expected counts, anchors."""
 
 NEEDED = pytest.mark.skipif(
     not MANIFEST, reason=f"the recorded sets are not here: {FOLDER} (set VEDETTE_SHARED)"

@@ -80,7 +80,7 @@ def test_evtx_and_its_records_as_json_lines_are_the_same(tmp_path: Path) -> None
 def _imported(data: Path, path: Path) -> dict[Name, Body]:
     with running(data) as server:
         server.take(path)
-    with running(data) as server:  # corrections of metadata are applied by its start
+    with running(data) as server:
         return documents(server)
 
 

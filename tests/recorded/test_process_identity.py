@@ -1,4 +1,5 @@
-"""What a process is, is what its own Sysmon 1 says, whatever other records say of it and when."""
+"""The process's own Sysmon event 1 determines its identity, regardless of other records and their
+order."""
 
 import random
 from collections import defaultdict

@@ -68,8 +68,8 @@ FATES = {
     "duplicate": "duplicate",
     "rejected": "rejected",
 }
-"""What the summary reports of a record, in the words of the independent reader: which of the
-records without an event are kept is a setting, and not its business."""
+"""Maps outcomes of the summary to those of the independent reader, which ignores the setting that
+decides which records without an event are kept."""
 
 
 def _without_logons(tally: Counter[tuple[str, int, str]]) -> Counter[tuple[str, int, str]]:
@@ -109,10 +109,11 @@ def batched(ids: Iterable[str], size: int) -> Iterator[list[str]]:
 def test_events_by_host_and_list_are_those_of_the_file(imported: Imported) -> None:
     twice = imported.expected.reported_twice
     wanted = {
-        host: {name: counts[name] - (name == "netconn") * twice[host]
-               for name in LISTS if counts[name]}
+        host: {
+            name: counts[name] - (name == "netconn") * twice[host] for name in LISTS if counts[name]
+        }
         for host, counts in imported.expected.totals.items()
-    }  # fmt: skip
+    }
     reported = {
         host: {name: count for name, count in counts.items() if count}
         for host, counts in totals(imported.segments).items()
@@ -132,7 +133,7 @@ def test_every_anchor_is_found(imported: Imported) -> None:
 
 
 def _found(imported: Imported, anchor: Anchor, wanted: dict[str, Any]) -> int:
-    """How often an anchor is found in its hosts."""
+    """Returns the number of occurrences of an anchor on its hosts."""
     if anchor.of == "tally":
         key = ("microsoft-windows-sysmon/operational", wanted["sysmon_eid"], "record")
         return imported.tally[key]

@@ -35,9 +35,9 @@ _EVTX = [name for name in _WINDOWS if "by_channel_eid" in MANIFEST[name].get("ex
 
 @lru_cache(maxsize=1)
 def _texts(name: str) -> tuple[bytes, ...]:
-    """What would be posted for a set: lines of JSON, and EVTX as the importer renders it, which
-    takes longer than what most tests do with it. Records are made anew for each test: to normalise
-    one may change it."""
+    """Returns the request texts of a set: lines of JSON, and EVTX rendered by the importer, which
+    takes longer than most tests. Each test parses its own records, because normalization may change
+    them."""
     return tuple(_rendered(name))
 
 
@@ -75,7 +75,7 @@ def records_of_set(name: str) -> list[Record]:
 
 
 def _become(records: list[Record]) -> list[tuple[Record, list[Outcome]]]:
-    """What the records become as one batch."""
+    """Returns the outcomes of the records as one batch."""
     contexts = {
         host: HostContext(number)
         for number, host in enumerate(sorted({record.host for record in records}), 1)
@@ -140,7 +140,7 @@ def test_reversed_and_shuffled_records_become_the_same(name: str) -> None:
 
 
 def _counted(records: list[Record]) -> Counter[bytes]:
-    """How often each outcome occurs, whatever the order of its values."""
+    """Counts each outcome, regardless of the order of its values."""
     return Counter(
         type(outcome).__name__.encode() + msgspec.json.encode(outcome, order="sorted")
         for _, outcomes in _become(records)

@@ -38,7 +38,7 @@ class Caller:
     """none, user, global, ingest, app (of the cloud side, with every permission in the groups of
     its roles) or sensor (by its own key)."""
     roles: tuple[tuple[str, Role], ...] = ()
-    """By name of the group."""
+    """Roles by name of the group."""
     is_read_only: bool = False
 
     def role_in(self, group: str) -> Role:
@@ -121,7 +121,7 @@ def rows() -> list[Row]:
 def _rows(line: str) -> Iterator[Row]:
     found = _LINE.fullmatch(line)
     assert found, f"not a row of the access table: {line}"
-    for method, path in product(found["methods"].split("|"), _paths(found["path"])):
+    for method, path in product(found["methods"].split("|"), paths_of(found["path"])):
         yield Row(
             found["right"],
             found["mark"],
@@ -133,7 +133,7 @@ def _rows(line: str) -> Iterator[Row]:
         )
 
 
-def _paths(pattern: str) -> Iterator[str]:
+def paths_of(pattern: str) -> Iterator[str]:
     parts = re.split(r"\(([^)]*)\)", pattern)
     choices = [part.split("|") if number % 2 else [part] for number, part in enumerate(parts)]
     for chosen in product(*choices):

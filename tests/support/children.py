@@ -27,7 +27,7 @@ def _command(pid: int) -> str:
 
 
 def _read(read: Callable[[], T], gone: T) -> T:
-    """What is read of a process or thread; `gone` where it has ended."""
+    """Returns the result of reading a process or thread; `gone` if it has exited."""
     try:
         return read()
     except (FileNotFoundError, ProcessLookupError):

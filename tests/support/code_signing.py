@@ -42,10 +42,12 @@ def identity(
     """A certificate valid from and to some days from now: an authority without a `usage`, a root
     without an `issuer`. Its chain file has the issuers below the root."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    subject = x509.Name([
-        x509.NameAttribute(NameOID.COMMON_NAME, name),
-        x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Example Works"),
-    ])  # fmt: skip
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, name),
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Example Works"),
+        ]
+    )
     now = datetime.now(UTC)
     building = (
         x509.CertificateBuilder()
@@ -86,8 +88,21 @@ def signed(
     made.unlink(missing_ok=True)
     subprocess.run(
         [
-            *("osslsigncode", "sign", "-certs", str(signer.chain), "-key", str(signer.key_file)),
-            *("-n", name, "-h", "sha256", *further, "-in", str(plain), "-out", str(made)),
+            "osslsigncode",
+            "sign",
+            "-certs",
+            str(signer.chain),
+            "-key",
+            str(signer.key_file),
+            "-n",
+            name,
+            "-h",
+            "sha256",
+            *further,
+            "-in",
+            str(plain),
+            "-out",
+            str(made),
         ],
         check=True,
         capture_output=True,

@@ -13,15 +13,15 @@ FILLED = ("merging", "schema")
 
 
 def copy_tables(engine: Engine, original: str) -> None:
-    """What `create_tables` makes in a new store; `original` is a database with plain tables that it
-    made and that stay empty."""
+    """Creates the tables of a new store as copies. `original` is a database with the empty plain
+    tables of `create_tables`."""
     for table in TABLES:
         _copy(engine, table, original)
     fill_tables(engine, original)
 
 
 def fill_tables(engine: Engine, original: str) -> None:
-    """What a new store holds, into tables that are empty."""
+    """Fills empty tables with the initial rows of a new store."""
     for name in FILLED:
         engine.command(f"INSERT INTO `{name}` SELECT * FROM `{original}`.`{name}`")
 

@@ -37,12 +37,12 @@ def give_the_machine(pid: int) -> bool:
 
 
 def turns_ms(pid: int | str) -> tuple[float, float]:
-    """How long the first thread of a process has run, and has waited for a core."""
+    """Returns (run time, time waiting for a core) of a process's first thread, in ms."""
     ran, waited, _ = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()
     return int(ran) / 1e6, int(waited) / 1e6
 
 
 def stolen_ms() -> float:
-    """How long the cores of this machine were taken by others of its host, all added up."""
+    """Returns the time (ms) that the hypervisor gave to other machines, summed over all cores."""
     ticks = Path("/proc/stat").read_text().partition("\n")[0].split()[8]
     return 1_000 * int(ticks) / os.sysconf("SC_CLK_TCK")

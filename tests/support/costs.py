@@ -4,9 +4,13 @@ a run long; how long a test takes says more about what else the machine does.
     make test ARGS="-p tests.support.costs"
 
 What a file leaves running until later (a server of its package) counts where its time is used.
+With `VEDETTE_TEST_COSTS` each worker also appends each file, as soon as it is done, to the file of
+that name: a line of JSON with `file`, `cpu_s`, `wall_s` and `tests`.
 """
 
+import json
 import os
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,18 +27,31 @@ class Costs:
 
     def __init__(self) -> None:
         self.by_file: Counter[str] = Counter()
+        self._lines = os.environ.get("VEDETTE_TEST_COSTS", "")
         self._before_s = spent_s(os.getpid())
+        self._began_s = time.monotonic()
+        self._tests = 0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Iterator[None]:
-        found = yield
+        handled = yield
+        self._tests += 1
         if nextitem is None or nextitem.path != item.path:
-            now_s = spent_s(os.getpid())
-            self.by_file[item.nodeid.partition("::")[0]] += now_s - self._before_s
-            self._before_s = now_s
-        return found
+            self._count(item.nodeid.partition("::")[0])
+        return handled
+
+    def _count(self, file: str) -> None:
+        """Counts what was spent since the last file for a file that is done."""
+        now_s, ended_s = spent_s(os.getpid()), time.monotonic()
+        cpu_s, wall_s = now_s - self._before_s, ended_s - self._began_s
+        self.by_file[file] += cpu_s
+        if self._lines:
+            line = {"file": file, "cpu_s": round(cpu_s, 2), "wall_s": round(wall_s, 2)}
+            with Path(self._lines).open("a") as output:
+                output.write(json.dumps(line | {"tests": self._tests}) + "\n")
+        self._before_s, self._began_s, self._tests = now_s, ended_s, 0
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workeroutput"):
@@ -55,7 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def spent_s(root: int) -> float:
-    """Of a process and its descendants, with those of them that ended and were waited for."""
+    """Returns the CPU time (s) of a process and its descendants, including exited and reaped
+    descendants."""
     ticks, children = dict[int, int](), defaultdict[int, list[int]](list)
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -20,7 +20,7 @@ class DroppingProxy:
     address: str = "127.0.0.1"
     """That it calls the target from."""
     pieces: tuple[bytes, ...] = ()
-    """What it sends first, one after the other: a PROXY header."""
+    """Pieces that the proxy sends first, such as a PROXY header."""
     _is_parted: bool = field(default=False, repr=False)
     _loop: asyncio.AbstractEventLoop | None = field(default=None, repr=False)
     _links: "set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]]" = field(

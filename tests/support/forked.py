@@ -16,7 +16,10 @@ from pathlib import Path
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        *("vedette.cli.main", "vedette.bootstrap.serving", "uvloop", "alembic.command"),
+        "vedette.cli.main",
+        "vedette.bootstrap.serving",
+        "uvloop",
+        "alembic.command",
         "tests.support.warm",
     ]
 )

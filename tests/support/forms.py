@@ -1,6 +1,5 @@
-"""The two forms of tests that are exhaustive by nature: `make test` and `make system` run the short
-one, which proves each behaviour at least once; `make thorough` the long one
-(VEDETTE_TEST_THOROUGH)."""
+"""The two forms of tests that are exhaustive by nature: `make all` runs the short one, which proves
+each behaviour at least once; `make thorough` the long one (VEDETTE_TEST_THOROUGH)."""
 
 import os
 import zlib
@@ -15,7 +14,7 @@ IS_THOROUGH = bool(os.environ.get("VEDETTE_TEST_THOROUGH"))
 
 
 def in_form(short: One, long: One) -> One:
-    """What the form of this run takes."""
+    """Returns `long` in the long form of the tests, else `short`."""
     return long if IS_THOROUGH else short
 
 

@@ -35,7 +35,7 @@ detection:
 
 
 def write_everywhere(server: Server) -> dict[str, str]:
-    """What everything hostile is called by."""
+    """Writes hostile names into all objects, and returns the names of the objects."""
     send_telemetry(server)
     with server.client() as client:
         sensor = enrol(client, "sensor.example", secret_of(server))

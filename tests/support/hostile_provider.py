@@ -24,7 +24,8 @@ Answer = tuple[int, bytes, dict[str, str]]
 
 @dataclass
 class HostileProvider:
-    """What it says; `claims` and `header` change the token that it gives for a code."""
+    """Configurable answers of an identity provider. `claims` and `header` change the token that it
+    issues for a code."""
 
     port: int = 0
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "first"}))

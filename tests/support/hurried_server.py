@@ -53,7 +53,11 @@ def _write(data: Path) -> None:
             window_ms = newest_ms - number * WINDOW_MS
             times = dict.fromkeys(("start", "last_update", "last_server_update"), window_ms * 1_000)
             row = partial(
-                number + 1, window_ms=window_ms, partition_ms=window_ms, hostname=HOSTILE,
-                process_name=f"p{number}.exe", **times,
-            )  # fmt: skip
+                number + 1,
+                window_ms=window_ms,
+                partition_ms=window_ms,
+                hostname=HOSTILE,
+                process_name=f"p{number}.exe",
+                **times,
+            )
             store(engines.telemetry, row)

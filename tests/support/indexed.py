@@ -29,9 +29,9 @@ KINDS: dict[str, Capabilities] = {
     "unindexed": EMBEDDED,
     **({"two_shards": _TWO} if ALL_STORES else {}),
 }
-"""What answers must not depend on, by the name that a test shows: a cluster of one local shard
-next to plain tables, rows that no index knows before they are merged, and in `make contracts` a
-cluster of two shards."""
+"""Kinds of stores that must not change answers, by name in test ids: a cluster of one local shard
+next to plain tables, rows without indexes before a merge, and in `make contracts` a cluster of two
+shards."""
 
 STORES: dict[str, Capabilities] = {
     "plain": KINDS["plain"],
@@ -49,7 +49,7 @@ computing = pytest.mark.parametrize(
 looked into, and rows that none knows would be asked the very same."""
 
 CHOSEN_STORES = tuple(STORES) if ALL_STORES else ("plain", "distributed")
-"""Those that contracts run on now."""
+"""Stores on which contract tests run by default."""
 
 _EACH = tuple(STORES) if ALL_STORES else ("plain",)
 
@@ -65,18 +65,18 @@ on_two_shards = pytest.mark.parametrize(
 """For tests of a contract that two shards have broken."""
 
 DRAWS = float(os.environ.get("VEDETTE_DRAWS", "") or in_form(0.25, 1.0))
-"""How many times as many random queries a run asks. CI has to end in time, and asks the same ones
-each time; who looks for what they do not find sets another seed and a larger number."""
+"""Factor of the number of random queries. CI has a time limit and always draws the same queries;
+set another seed and a larger factor to find further errors."""
 
 
 DRAWN_MIN = 5
-"""Of fewer queries it may be that none finds anything."""
+"""Minimum number of random queries: fewer might all have no results."""
 
 
 def drawn(engine: Engine, count: int) -> int:
-    """How many random queries a store is asked, where others are asked `count`. Each costs twice as
-    much on Distributed tables, and what can go wrong there is how rows are reached, not what is
-    asked of them."""
+    """Returns the number of random queries for a store. Each query costs twice as much on
+    Distributed tables, whose risk lies in routing rather than in the query, so a cluster gets a
+    third of `count`."""
     wanted = round(DRAWS * (count / 3 if engine.capabilities.cluster else count))
     return max(wanted, DRAWN_MIN)
 

@@ -194,7 +194,7 @@ def audit_state() -> tuple[dict[str, int], list[bytes]]:
 
 
 def found(client: httpx.Client, query: str) -> int:
-    """How many processes a search finds."""
+    """Returns the number of processes that match a query."""
     answer = client.get("/api/v1/process", params={"q": query, "rows": 0})
     assert answer.status_code == 200, answer.text
     total: int = answer.json()["total_results"]

@@ -13,7 +13,8 @@ from tests.support.served import Server, state_of
 from tests.support.sysmon import Host
 from tests.support.written_detections import alerted_server
 from vedette.clock import SystemClock
-from vedette.limits import HOSTNAME_CHARS_MAX, SIGMA_TITLE_CHARS_MAX, STATE_NAME_CHARS_MAX
+from vedette.detect.sigma.load import SIGMA_TITLE_CHARS_MAX
+from vedette.limits import HOSTNAME_CHARS_MAX, STATE_NAME_CHARS_MAX
 from vedette.model.findings.detection import Detection
 from vedette.state.accounts import tokens
 from vedette.state.policy import groups
@@ -61,9 +62,17 @@ def records() -> list[dict[str, Any]]:
         host.of(last, 11, 1, TargetFilename=f"C:\\{TEXT}"),
         host.of(last, 13, 2, EventType="SetValue", TargetObject=f"HKLM\\{TEXT}", Details=TEXT),
         host.of(last, 22, 3, QueryName=DOMAIN, QueryResults="203.0.113.9;"),
-        host.of(last, 7, 4, ImageLoaded=f"C:\\{NAME}.dll", Signed="true",
-                Signature=NAME, SignatureStatus="Valid", Hashes=f"MD5={'AB' * 16}"),
-    ]  # fmt: skip
+        host.of(
+            last,
+            7,
+            4,
+            ImageLoaded=f"C:\\{NAME}.dll",
+            Signed="true",
+            Signature=NAME,
+            SignatureStatus="Valid",
+            Hashes=f"MD5={'AB' * 16}",
+        ),
+    ]
 
 
 def processes(server: Server) -> list[dict[str, Any]]:
@@ -73,7 +82,7 @@ def processes(server: Server) -> list[dict[str, Any]]:
 
 
 def write_long(server: Server) -> dict[str, str]:
-    """What everything long is called by."""
+    """Writes long names into all objects, and returns the names of the objects."""
     with server.client() as client:
         sensor = enrol(client, LABEL, secret_of(server))
         sensor.check_in(health_status=1, health_message=TEXT)

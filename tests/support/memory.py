@@ -25,7 +25,7 @@ def in_memory(otherwise: Path) -> Iterator[Path]:
 
 
 def _remove_abandoned(memory: Path) -> None:
-    """What test runs left that were killed: up to gigabytes of memory each."""
+    """Deletes the folders of killed test runs, which take up to gigabytes of memory each."""
     for folder in memory.glob(f"{_PREFIX}*-*"):
         pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not Path("/proc", pid).exists():

@@ -22,7 +22,7 @@ from tests.support.ports import free_port
 
 START_S = 60
 PAGE_KEYS = 100
-"""How many objects the real store lists at once: ten times fewer than others do."""
+"""Maximum objects per list response of the store: a tenth of that of other stores."""
 
 KEY, SECRET = "an-access-key", "a-secret-that-is-never-logged"
 
@@ -55,11 +55,15 @@ def make_bucket(url: str) -> str:
 
 
 def overwrite(url: str, bucket: str, path: str, content: bytes) -> None:
-    """What somebody else writes over an object."""
+    """Overwrites an object, like another client of the store."""
     store = S3Store(
-        bucket, endpoint=url, region="us-east-1", access_key_id=KEY, secret_access_key=SECRET,
+        bucket,
+        endpoint=url,
+        region="us-east-1",
+        access_key_id=KEY,
+        secret_access_key=SECRET,
         client_options={"allow_http": True},
-    )  # fmt: skip
+    )
     obstore.put(store, path, content)
 
 
@@ -76,7 +80,7 @@ class RealBucket:
     name: str
 
     def destination(self, endpoint: str = "") -> dict[str, str]:
-        """As a forwarder has it."""
+        """Returns the configuration of the bucket as a forwarder's destination."""
         return {
             "kind": "s3",
             "bucket": self.name,
@@ -88,9 +92,13 @@ class RealBucket:
     def objects(self) -> dict[str, bytes]:
         """Contents by key, read by another client than wrote them."""
         store = S3Store(
-            self.name, endpoint=self.url, region="us-east-1", access_key_id=KEY,
-            secret_access_key=SECRET, client_options={"allow_http": True},
-        )  # fmt: skip
+            self.name,
+            endpoint=self.url,
+            region="us-east-1",
+            access_key_id=KEY,
+            secret_access_key=SECRET,
+            client_options={"allow_http": True},
+        )
         keys = sorted(one["path"] for page in obstore.list(store) for one in page)
         return {key: bytes(obstore.get(store, key).bytes()) for key in keys}
 

@@ -23,7 +23,7 @@ detection: {{one: {{Image: c:\\none.exe}}, condition: one}}
 
 
 def server_with_alerts(data: Path) -> Iterator[Server]:
-    """Of one host, in a sensor group of its own."""
+    """Yields a server with alerts of one host, in its own sensor group."""
 
     def detect(server: Server) -> list[Detection]:
         _, secret = open_group(server, "Reach")
@@ -42,7 +42,8 @@ def processes(server: Server) -> list[dict[str, Any]]:
 
 
 def named(server: Server) -> dict[str, str]:
-    """What each page's address names, by kind; makes what is not of telemetry."""
+    """Maps kind to the id in the address of each page. Creates the objects that are not
+    telemetry."""
     row = next(one for one in processes(server) if one["process_name"] == "powershell.exe")
     names = {"process": row["id"], "md5": row["process_md5"], "sensor": row["sensor_id"]}
     return {name: str(value) for name, value in (names | _made(server)).items()}

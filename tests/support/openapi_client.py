@@ -107,7 +107,8 @@ class DocumentClient:
             raise UndocumentedError(f"{place}: a body must {'' if content else 'not '}be there")
         if body is None:
             return {}
-        [(media_type, described)] = content.items()
+        [media_type] = {"application/json"} & content.keys() or content.keys()
+        described = content[media_type]
         if media_type == "application/json":
             self._answers.check_value(described["schema"], body, f"{place} body")
             return {"json": body}

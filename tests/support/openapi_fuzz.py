@@ -36,7 +36,7 @@ CHECKS: Final = [
 ]
 MODES: Final = tuple(schemathesis.GenerationMode)
 KNOWN_SHARE: Final = 0.6
-"""Of the places in paths, how many get an id that exists."""
+"""Share of path parameters that get an existing id."""
 
 KEPT: Final = 40
 """Ids of each kind that are remembered."""
@@ -66,15 +66,15 @@ class Callers(Protocol):
 
 @dataclass
 class Found:
-    """What the answers were, and what was wrong with them."""
+    """Statistics and errors of the answers."""
 
     statuses: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     refused: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    """By operation, how many answers were 403."""
+    """Number of 403 answers by operation."""
     reached: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
     wrong: dict[tuple[str, str, int], str] = field(default_factory=dict)
-    """By operation, what failed and status: one example."""
+    """Maps (operation, failed check, status) to an example."""
 
     @property
     def sent(self) -> int:

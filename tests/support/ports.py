@@ -10,7 +10,7 @@ be another's by the time the server listens there."""
 
 
 def free_port() -> int:
-    """Of the loopback; nobody listens there."""
+    """Returns a loopback port on which nobody listens."""
     while True:
         port = secrets.choice(_RANGE)
         with socket.socket() as probe, suppress(OSError):

@@ -45,7 +45,7 @@ class Postgres:
         return self.dsn.replace("/postgres?", f"/{name}?")
 
     def kill(self) -> None:
-        """As a machine that loses its power: every process of it at once."""
+        """Kills all processes of the server at once, like a power failure."""
         self.signal(signal.SIGKILL)
         self.process.wait()
 

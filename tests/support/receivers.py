@@ -61,7 +61,8 @@ def server_context(certificate: Path) -> ssl.SSLContext:
 
 @dataclass
 class Mailbox:
-    """What a mail server took: `refuse` maps an address to an answer such as `550 no`."""
+    """Messages that a mail server received. `refuse` maps an address to an error such as `550
+    no`."""
 
     port: int = 0
     mails: list[bytes] = field(default_factory=list)

@@ -9,7 +9,7 @@ import httpx
 
 from tests.support.served import Server, state_of
 from vedette.clock import SystemClock
-from vedette.model.group import GroupOptions
+from vedette.record.objects.sensor_group import GroupOptions
 from vedette.state.policy import groups
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors import enrolment
@@ -123,23 +123,51 @@ def session(base_us: int, pid: int = 500) -> list[Event]:
 
     return [
         event(
-            "start", base_us, pid, base_us, path="/bin/bash", cmdline="bash -l", ppid=1,
-            parent_start_us=base_us - 10**9, parent_path="/sbin/init", md5="c0" * 16,
-            sha256="cd" * 32, size=1_000, **who,
+            "start",
+            base_us,
+            pid,
+            base_us,
+            path="/bin/bash",
+            cmdline="bash -l",
+            ppid=1,
+            parent_start_us=base_us - 10**9,
+            parent_path="/sbin/init",
+            md5="c0" * 16,
+            sha256="cd" * 32,
+            size=1_000,
+            **who,
         ),
-        second("start", 0, path="/usr/bin/curl", cmdline="curl http://x/y", md5="c1" * 16,
-               sha256="34" * 32, **of_shell, **who),
-        second("net", 100_000, direction="out", proto=6, local_ip="10.0.0.5", local_port=40000,
-               remote_ip="203.0.113.7", remote_port=80),
+        second(
+            "start",
+            0,
+            path="/usr/bin/curl",
+            cmdline="curl http://x/y",
+            md5="c1" * 16,
+            sha256="34" * 32,
+            **of_shell,
+            **who,
+        ),
+        second(
+            "net",
+            100_000,
+            direction="out",
+            proto=6,
+            local_ip="10.0.0.5",
+            local_port=40000,
+            remote_ip="203.0.113.7",
+            remote_port=80,
+        ),
         second("file", 200_000, action="create", path="/tmp/y"),
         second("file", 300_000, action="last_write", path="/tmp/y", md5="56" * 16),
         second("file", 400_000, action="rename", path="/tmp/y", to="/tmp/z"),
         second("image", 450_000, path="/lib/libcurl.so", md5="78" * 16),
         second("proc", 500_000, action="ptrace", target={**shell, "path": "/bin/bash"}),
-        second("exec", 3_000_000, path="/usr/bin/python3", cmdline="python3 /tmp/z", **of_shell,
-               **who),
+        second(
+            "exec", 3_000_000, path="/usr/bin/python3", cmdline="python3 /tmp/z", **of_shell, **who
+        ),
         second("file", 3_500_000, action="delete", path="/tmp/z"),
-        second("block", 3_600_000, path="/tmp/evil", md5="9a" * 16, cmdline="/tmp/evil",
-               **of_shell),
+        second(
+            "block", 3_600_000, path="/tmp/evil", md5="9a" * 16, cmdline="/tmp/evil", **of_shell
+        ),
         second("end", 4_000_000, exit_code=3),
-    ]  # fmt: skip
+    ]

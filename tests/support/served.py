@@ -27,7 +27,8 @@ from vedette.state.accounts import teams, tokens, users
 from vedette.state.db.database import Database, open_database
 from vedette.state.policy import groups
 
-START_S = 60.0
+START_S = 180.0
+"""A start takes a second and a half of processor time, of which a busy machine gives little."""
 STOP_S = 60.0
 ASKED_AGAIN_S = 0.05
 ASKED_AGAIN_MAX_S = 0.3

@@ -61,7 +61,8 @@ class Member:
             self.process = None
 
     def stop(self) -> None:
-        """As a service manager does: what was accepted is stored."""
+        """Stops the server with SIGTERM, like a service manager; it stores accepted records
+        first."""
         assert self.process is not None
         self.process.terminate()
         self.process.wait(STOP_S)
@@ -102,7 +103,7 @@ class ServerCluster:
         return len(running) == len(self.members) and running == set(held)
 
     def ingest_token(self) -> str:
-        """Of a new group; one that outlives the servers."""
+        """Issues an ingest token of a new group. Both outlive the servers."""
         group = groups.add(self.state, "Faults")
         new = tokens.NewToken("ingest", "faults", group_id=group.id)
         return tokens.issue(self.state, new, SystemClock().now_us()).secret

@@ -45,7 +45,7 @@ class _Made:
     lent_s: int = 0
     kind: str = ""
     clients: "list[_Client]" = field(default_factory=list)
-    """Those that nobody uses."""
+    """Idle clients of the store."""
     are_merges_stopped: bool = False
     keeps_clients: bool = False
     """While a store is closed: a client that is closed before has failed."""

@@ -22,7 +22,7 @@ class Process:
 
     @property
     def guid(self) -> str:
-        """As Sysmon makes it: machine, start second, a token that differs per process."""
+        """GUID in Sysmon's format: machine, start second, and a token that differs per process."""
         second = f"{self.started_s:08x}"
         return f"{{c0ffee00-{second[4:]}-{second[:4]}-{self.pid:04x}-000000001200}}"
 
@@ -122,17 +122,39 @@ def story(name: str) -> Story:
     records = [
         host.created(word, explorer),
         host.created(shell, word),
-        host.of(shell, 7, 1, ImageLoaded="C:\\Windows\\System32\\amsi.dll", Signed="true",
-                Signature="Microsoft Windows", SignatureStatus="Valid",
-                Hashes=f"MD5={'AB' * 16}"),
-        host.of(shell, 22, 2, QueryName="c2.evil.example", QueryStatus=0,
-                QueryResults="::ffff:203.0.113.9;"),
-        host.of(shell, 3, 3, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-                SourcePort=50000, DestinationIp="203.0.113.9", DestinationPort=443,
-                DestinationHostname="c2.evil.example"),
+        host.of(
+            shell,
+            7,
+            1,
+            ImageLoaded="C:\\Windows\\System32\\amsi.dll",
+            Signed="true",
+            Signature="Microsoft Windows",
+            SignatureStatus="Valid",
+            Hashes=f"MD5={'AB' * 16}",
+        ),
+        host.of(
+            shell,
+            22,
+            2,
+            QueryName="c2.evil.example",
+            QueryStatus=0,
+            QueryResults="::ffff:203.0.113.9;",
+        ),
+        host.of(
+            shell,
+            3,
+            3,
+            Protocol="tcp",
+            Initiated="true",
+            SourceIp="10.0.0.5",
+            SourcePort=50000,
+            DestinationIp="203.0.113.9",
+            DestinationPort=443,
+            DestinationHostname="c2.evil.example",
+        ),
         host.of(shell, 11, 4, TargetFilename="C:\\Users\\ann\\AppData\\Local\\Temp\\up.exe"),
         host.of(shell, 13, 5, EventType="SetValue", TargetObject=key, Details="up.exe"),
         host.created(whoami, shell),
         host.of(whoami, 5, 1),
-    ]  # fmt: skip
+    ]
     return Story(host, word, shell, whoami, records)

@@ -42,7 +42,7 @@ def database_of(module: str, capabilities: Capabilities) -> str:
 
 
 def policies() -> str:
-    """Of the user in the engine's configuration."""
+    """Returns the row policies of the user for the engine's configuration."""
     place = sharding_expression(SHARD_MAP)
     condition = f"{place} + 1 = if(shardNum() = 0, 1, shardNum())"
     tables = "".join(

@@ -16,7 +16,7 @@ TIMEOUT_S = 30.0
 
 @dataclass
 class Unsteady:
-    """What the proxy does with the connections that come next, and how many it had by mode."""
+    """Mode of the proxy for new connections, and the number of connections by mode."""
 
     url: str = ""
     mode: Mode = "pass"

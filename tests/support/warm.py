@@ -1,6 +1,6 @@
-"""What every server makes once in its process, made where it is imported: the fork server of
-`forked` imports it, so forked servers begin with it."""
+"""Creates the objects that every server process needs, on import: the fork server of `forked`
+imports this module, so that forked servers start with them."""
 
-from vedette.console.static_files import digest
+from vedette.web.page.static_files import prepare
 
-digest()
+prepare()

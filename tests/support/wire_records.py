@@ -17,6 +17,7 @@ _START: dict[str, Any] = {
     "ParentCommandLine": "explorer.exe",
 }
 _XML_DATA = "".join(f'<Data Name="{name}">{value}</Data>' for name, value in _START.items())
+_NAMED = [{"@Name": name, "#text": value} for name, value in _START.items()]
 _XML = (
     '<Event><System><Provider Name="Microsoft-Windows-Sysmon"/><EventID>1</EventID>'
     '<TimeCreated SystemTime="2024-01-02T03:04:05.900Z"/><EventRecordID>77</EventRecordID>'
@@ -187,6 +188,123 @@ RECORDS: dict[str, dict[str, Any]] = {
         "hostname": "ws1",
         "proc": {"pid": 7, "start_us": 1_699_999_999_000_000},
         "cmdline": "sh",
+    },
+    "evtxecmd": {
+        "MapDescription": "Process creation",
+        "PayloadData1": "a description",
+        "ChunkNumber": 0,
+        "Computer": "ws1",
+        "Payload": json.dumps({"EventData": {"Data": _NAMED}}),
+        "Channel": _SYSMON,
+        "Provider": "Microsoft-Windows-Sysmon",
+        "EventId": 1,
+        "EventRecordId": "77",
+        "ProcessId": 2468,
+        "Level": "Info",
+        "SourceFile": "C:\\kape\\sysmon.evtx",
+        "TimeCreated": "2024-01-02T03:04:05.9000000+00:00",
+        "RecordNumber": 1,
+    },
+    "elastic defend": {
+        "@timestamp": "2024-01-02T03:04:05.9001234Z",
+        "agent": {"type": "endpoint", "version": "8.15.0"},
+        "event": {
+            "module": "endpoint",
+            "dataset": "endpoint.events.process",
+            "kind": "event",
+            "category": ["process"],
+            "type": ["start"],
+            "action": "start",
+            "id": "NQ7x+++0001",
+        },
+        "host": {"hostname": "ws1", "os": {"type": "windows"}},
+        "process": {
+            "entity_id": "b3duLWtleQ==",
+            "pid": 4312,
+            "executable": "C:\\Windows\\cmd.exe",
+            "command_line": "cmd.exe /c whoami",
+            "parent": {"pid": 99, "executable": "C:\\Windows\\explorer.exe"},
+        },
+        "user": {"domain": "CORP", "name": "ann"},
+    },
+    "auditbeat": {
+        "@timestamp": "2024-01-02T03:04:05.900Z",
+        "agent": {"type": "auditbeat"},
+        "event": {"module": "system", "dataset": "process", "action": "process_started"},
+        "host": {"name": "ws1", "os": {"type": "linux"}},
+        "process": {"pid": 7, "executable": "/bin/sh", "args": ["sh", "-c", "whoami"]},
+    },
+    "auditbeat audit": {
+        "@timestamp": "2024-01-02T03:04:05.900Z",
+        "agent": {"type": "auditbeat"},
+        "event": {"module": "auditd", "action": "executed"},
+        "host": {"name": "ws1"},
+        "auditd": {
+            "message_type": "syscall",
+            "sequence": 77,
+            "result": "success",
+            "data": {"syscall": "execve", "arch": "x86_64", "exit": "0"},
+        },
+        "process": {"pid": 7, "executable": "/bin/sh", "args": ["sh", "whoami"]},
+    },
+    "wazuh windows": {
+        "timestamp": "2024-01-02T03:04:06.100+0000",
+        "rule": {"level": 3, "description": "a rule", "id": "61603"},
+        "agent": {"id": "001", "name": "ws1"},
+        "manager": {"name": "wazuh"},
+        "decoder": {"name": "windows_eventchannel"},
+        "data": {
+            "win": {
+                "system": {
+                    "providerName": "Microsoft-Windows-Sysmon",
+                    "eventID": "1",
+                    "systemTime": "2024-01-02T03:04:05.9000000Z",
+                    "eventRecordID": "77",
+                    "processID": "2468",
+                    "channel": _SYSMON,
+                    "computer": "ws1",
+                    "severityValue": "INFORMATION",
+                    "message": "Process Create",
+                },
+                "eventdata": {name[0].lower() + name[1:]: text for name, text in _START.items()},
+            }
+        },
+        "location": "EventChannel",
+    },
+    "wazuh audit": {
+        "timestamp": "2024-01-02T03:04:06.100+0000",
+        "rule": {"level": 3, "id": "80792"},
+        "agent": {"id": "002", "name": "ws1"},
+        "manager": {"name": "wazuh"},
+        "data": {
+            "audit": {
+                "type": "SYSCALL",
+                "id": "7",
+                "syscall": "59",
+                "success": "yes",
+                "pid": "7",
+                "exe": "/bin/sh",
+                "execve": {"a0": "sh", "a1": "whoami"},
+            }
+        },
+    },
+    "defender": {
+        "time": "2024-01-02T03:04:07.0000000Z",
+        "tenantId": "t",
+        "operationName": "Publish",
+        "category": "AdvancedHunting-DeviceProcessEvents",
+        "properties": {
+            "Timestamp": "2024-01-02T03:04:05.9000000Z",
+            "DeviceName": "ws1",
+            "ActionType": "ProcessCreated",
+            "ReportId": 77,
+            "ProcessId": 4312,
+            "FileName": "cmd.exe",
+            "FolderPath": "C:\\Windows\\cmd.exe",
+            "ProcessCommandLine": "cmd.exe /c whoami",
+            "InitiatingProcessId": 99,
+            "InitiatingProcessFolderPath": "c:\\windows\\explorer.exe",
+        },
     },
     "audit line": {
         "message": f'type=USER_CMD {_AUDIT} pid=7 uid=0 exe="/usr/bin/sudo" cmd="whoami"',

@@ -1,2 +1,2 @@
-"""How what was found becomes alerts, messages and answers: detections are written once, whatever
-happens between two steps."""
+"""Turns detections into alerts, messages and automatic responses. Each detection takes effect once,
+even if the server is killed between two steps."""

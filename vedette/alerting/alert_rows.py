@@ -1,16 +1,11 @@
-"""Makes the row of an alert: from a detection and what is known of its host and process, and from
-an alert that exists already and new detections of it. Pure."""
+"""Builds alert rows: from a detection with the facts about its host and process, and from an
+existing alert with further detections. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vedette.limits import (
-    ALERT_LISTED_MAX,
-    ALERT_RULE_CHARS_MAX,
-    ALERT_TEXT_CHARS_MAX,
-    ALERT_VALUES_MAX,
-)
+from vedette.limits import ALERT_LISTED_MAX, ALERT_RULE_CHARS_MAX, Limit
 from vedette.model.address import pack_address
 from vedette.model.event import UNKNOWN_IP
 from vedette.model.findings.alert import EVENT_COUNTS, STATUSES, THOUSAND, AlertRow
@@ -18,36 +13,43 @@ from vedette.model.findings.detection import Detection
 from vedette.model.ids import unique_id
 from vedette.state.sensors.host_facts import HostFacts
 
+ALERT_TEXT_CHARS_MAX: Limit[int] = 4_096
+"""Characters of a title, a description or an event value in an alert; longer texts are truncated. A
+Windows command line may have 32,767."""
+
+ALERT_VALUES_MAX: Limit[int] = 200
+"""Event values in an alert, and matched values; a Sysmon event has about 30."""
+
+
 FEEDLESS_ID = -1
-"""Feed id of alerts that no feed made (docs/clients.md#detection)."""
+"""Feed id of alerts that do not come from a feed (docs/clients.md#detection)."""
 
 FEED_NAMES = {"watchlist": "My Watchlists", "rule": "Rules", "server": "Server"}
-"""Feed names of alerts that no feed made."""
+"""Feed names of alerts that do not come from a feed."""
 
 _MILLI = 1_000
 
 CRITICALITY = 3
-"""Of a host that is not known, the usual one."""
+"""Criticality of an unknown host: the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known besides the detection."""
+    """Facts besides the detection."""
 
     host: HostFacts | None = None
     process: Mapping[str, Any] = field(default_factory=dict)
-    """Of `store/read/alert_context.process_facts`."""
+    """Columns from `store/read/alert_context.process_facts`."""
     paths: tuple[str, ...] = ()
-    """Where the file was seen on the host."""
+    """Paths of the file on the host."""
     file_hosts: int = 0
     """Hosts of the group that reported the file."""
 
 
 def new_alert(detections: Sequence[Detection], context: Context, now_us: int) -> AlertRow:
-    """The first version of the alert of some detections with the same id; the first of them is
-    what it is about."""
+    """Returns the first version of the alert for detections with the same id; the first detection
+    determines its contents."""
     found = detections[0]
-    times = [one.time_us for one in detections]
     host, process = context.host, context.process
     path = process.get("path", "") or found.event.get("process_path", "")
     paths = context.paths or ((path,) if path else ())
@@ -58,8 +60,8 @@ def new_alert(detections: Sequence[Detection], context: Context, now_us: int) ->
         "counted_seq": max(one.seq for one in detections),
         "status": STATUSES[0],
         "created_time": now_us,
-        "first_event_time": min(times),
-        "last_event_time": max(times),
+        "first_event_time": min(one.time_us for one in detections),
+        "last_event_time": max(one.until_us for one in detections),
         "updated_time": now_us,
         "count": sum(one.count for one in detections),
         **_source(found),
@@ -89,8 +91,8 @@ def new_alert(detections: Sequence[Detection], context: Context, now_us: int) ->
 
 
 def set_creation_times(rows: Iterable[AlertRow], now_us: int, newest_us: int) -> None:
-    """Gives new alerts whole milliseconds of their own, after those of all alerts before: exports
-    page by them (docs/cloud.md#export). `newest_us` is the latest that was given."""
+    """Assigns unique creation times in whole milliseconds to new alerts, after those of all earlier
+    alerts: exports page by them (docs/cloud.md#export). `newest_us` is the latest assigned time."""
     at_us = max(now_us // _MILLI, newest_us // _MILLI + 1) * _MILLI
     for row in rows:
         row["created_time"] = row["updated_time"] = row["version"] = at_us
@@ -164,37 +166,37 @@ def _values(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def next_version(row: Mapping[str, Any], now_us: int) -> int:
-    """The version of a change of an alert; also where the clock went back."""
+    """Returns the version for a change of an alert; increases even if the clock went back."""
     return max(int(row["version"]) + 1, now_us)
 
 
 def raised(row: AlertRow, found: Sequence[Detection], now_us: int) -> AlertRow | None:
-    """The alert with further detections of it; None when it counts them all already."""
+    """Returns the alert with further detections counted; None if it counts them all already."""
     uncounted = [one for one in found if _is_uncounted(row, one)]
     if not uncounted:
         return None
-    times = [one.time_us for one in uncounted]
     return row | {
         "version": next_version(row, now_us),
         "change_id": 0,
         "updated_time": now_us,
         "count": row["count"] + sum(one.count for one in uncounted),
         "counted_seq": max(row["counted_seq"], *(one.seq for one in uncounted)),
-        "first_event_time": min(row["first_event_time"], *times),
-        "last_event_time": max(row["last_event_time"], *times),
+        "first_event_time": min(row["first_event_time"], *(one.time_us for one in uncounted)),
+        "last_event_time": max(row["last_event_time"], *(one.until_us for one in uncounted)),
     }
 
 
 def _is_uncounted(row: AlertRow, found: Detection) -> bool:
-    """By commit where there is one; else only what happened later is known to be something new."""
+    """Returns whether the alert does not count the detection yet: by commit number if there is one;
+    otherwise only a later time proves a new detection."""
     if found.seq:
         return bool(found.seq > row["counted_seq"])
     return bool(found.time_us > row["last_event_time"])
 
 
 def was_made_for(row: AlertRow, found: Detection) -> bool:
-    """Whether a stored alert was made for this very detection: then the batch was interrupted after
-    its alerts were written, and nobody has been notified."""
+    """Returns whether this very detection created a stored alert. Then the batch was interrupted
+    after writing its alerts, and no one has been notified."""
     if found.seq:
         return bool(found.seq <= row["first_seq"])
     return bool(row["first_seq"] == 0 and found.time_us <= row["first_event_time"])

@@ -1,17 +1,25 @@
-"""Alert storms: a source that makes more alerts in an hour than anybody reads.
+"""Alert storms: limits the alerts that one source raises in an hour.
 
-Beyond `ALERTS_AN_HOUR_MAX` its detections make no alerts of their own; one alert of the server
-counts them. A host that has no alert of the source yet still gets one, up to
-`ALERT_HOSTS_AN_HOUR_MAX`. What was made is counted from the stored alerts, so that a restart
-forgets nothing. Pure.
+Beyond `ALERTS_AN_HOUR_MAX`, detections of a source raise no alerts of their own; one alert of the
+server counts them. A host without an alert of the source still gets one, up to
+`ALERT_HOSTS_AN_HOUR_MAX`. The counts come from the stored alerts, so they survive a restart. Pure.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from vedette import limits
+from vedette.limits import Limit
 from vedette.model.findings.detection import Detection, Source
+
+ALERTS_AN_HOUR_MAX: Limit[int] = 200
+"""New alerts of one source in an hour, more than anyone reads. Further detections are counted in
+one alert, except those on hosts without an alert of the source."""
+
+ALERT_HOSTS_AN_HOUR_MAX: Limit[int] = 100_000
+"""New alerts of one source in an hour on hosts without one: every host of the largest fleet, since
+a storm must not hide a host."""
+
 
 HOUR_US: Final = 3600 * 1_000_000
 
@@ -19,21 +27,21 @@ _SEVERITY: Final = 60
 
 
 def hour_of(now_us: int) -> int:
-    """The beginning of the hour, epoch microseconds."""
+    """Returns the start of the hour (epoch us)."""
     return now_us // HOUR_US * HOUR_US
 
 
 @dataclass(slots=True)
 class SourceHour:
-    """What a source has made in this hour."""
+    """Alerts that a source has raised in this hour."""
 
     alerts: int = 0
     sensors: set[int] = field(default_factory=set)
 
     def admits(self, sensor_id: int) -> bool:
-        """Whether one more alert is made; counts it."""
+        """Returns whether the source may raise one more alert, and counts it if so."""
         is_first = sensor_id not in self.sensors
-        most = limits.ALERT_HOSTS_AN_HOUR_MAX if is_first else limits.ALERTS_AN_HOUR_MAX
+        most = ALERT_HOSTS_AN_HOUR_MAX if is_first else ALERTS_AN_HOUR_MAX
         if self.alerts >= most:
             return False
         self.alerts += 1
@@ -42,8 +50,8 @@ class SourceHour:
 
 
 def storm_detection(held_back: Sequence[Detection], since_us: int) -> Detection:
-    """The server's own detection about detections of one source, all of one commit, that made no
-    alerts in the hour from `since_us` on."""
+    """Returns the server's own detection that summarizes suppressed detections of one source and
+    commit, in the hour from `since_us`."""
     first = held_back[0]
     name = first.source_name or first.title or first.source.id
     hosts = {one.sensor_id for one in held_back}
@@ -58,7 +66,7 @@ def storm_detection(held_back: Sequence[Detection], since_us: int) -> Detection:
         description=(
             f"The {first.source.kind} {name!r} made so many alerts within an hour that further "
             "detections are only counted, here. Hosts without an alert of it still get one, up to "
-            f"{limits.ALERT_HOSTS_AN_HOUR_MAX:,}. Narrow it, suppress it, or stop it."
+            f"{ALERT_HOSTS_AN_HOUR_MAX:,}. Narrow it, suppress it, or stop it."
         ),
         severity=max(_SEVERITY, first.severity),
         level=first.level,
@@ -75,7 +83,7 @@ def storm_detection(held_back: Sequence[Detection], since_us: int) -> Detection:
 
 
 def storms(held_back: Sequence[Detection], now_us: int) -> list[Detection]:
-    """One detection for every source and commit that was held back."""
+    """Returns one detection per source and commit with suppressed detections."""
     found: dict[tuple[Source, int], list[Detection]] = {}
     for one in held_back:
         found.setdefault((one.source, one.seq), []).append(one)
@@ -83,18 +91,19 @@ def storms(held_back: Sequence[Detection], now_us: int) -> list[Detection]:
 
 
 def hours_of(counted: Mapping[tuple[str, str], tuple[int, frozenset[int]]]) -> "Hours":
-    """What sources have made so far, as `store/read/alerts.new_alerts_since` counts it."""
+    """Converts the counts of `store/read/alerts.new_alerts_since`."""
     return Hours({key: SourceHour(made, set(sensors)) for key, (made, sensors) in counted.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The current hour of some sources."""
+    """The current hour of several sources."""
 
     by_source: dict[tuple[str, str], SourceHour]
 
     def admits(self, found: Detection) -> bool:
-        """Whether a new alert of it is made; counts it. The server's own always are."""
+        """Returns whether a detection may raise a new alert; counts it if so. Detections of the
+        server itself always may."""
         if found.source.kind == "server":
             return True
         hour = self.by_source.setdefault((found.source.kind, found.source.id), SourceHour())

@@ -1,6 +1,6 @@
 """Rules that would have missed hits if ingress filters had been in force.
 
-A hit is missed where a filter drops its process, or the very event that the rule fired on.
+A filter blinds a rule if it drops the process of a hit, or the very event that the rule fired on.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from vedette.store.read.detection.rule_hits import ProcessHit, newest_process_hi
 from vedette.store.read.process import events
 
 _TEXTS = ("path", "name", "text", "domain")
-"""Members of events that say what they are about, in every spelling of records."""
+"""Members of events that contain their main text, in every spelling of records."""
 
 
 def blinded_rules(
@@ -28,8 +28,8 @@ def blinded_rules(
     since_us: int,
     on_progress: OnProgress = no_progress,
 ) -> list[Blinded]:
-    """The rules that are on and have hits since a time that the filters would have suppressed; of
-    more than `BLINDED_SAMPLES_MAX` hits of a rule the newest are looked at."""
+    """Returns the enabled rules with hits since `since_us` that the filters would have suppressed.
+    Examines the newest `BLINDED_SAMPLES_MAX` hits."""
     on = {one.id: one.title for one in rules.evaluated(database)[1]}
     missed: Counter[str] = Counter()
     hits = newest_process_hits(engine, since_us, BLINDED_SAMPLES_MAX)
@@ -48,15 +48,15 @@ def _is_missed(engine: Engine, hit: ProcessHit, effects: Iterable[FilterEffect])
             return True
         if left is None:
             left = _fired_on(engine, hit)
-            if not left:  # the start of the process, or what is not stored: nothing is dropped
+            if not left:  # a process start, or nothing stored: no event is dropped
                 return False
         left = effect.kept(hit.process_id, left)
     return left is not None and not left
 
 
 def _fired_on(engine: Engine, hit: ProcessHit) -> list[ProcessEvent]:
-    """The stored events that the rule can have fired on: those about what the hit says, else those
-    of its time."""
+    """Returns the stored events that the rule may have fired on: those whose texts occur in the
+    hit, else those at the hit's time."""
     stored = events(
         engine,
         hit.process_id,

@@ -1,8 +1,8 @@
-"""Correlates the hits of one round of `rule_hits.py`: which correlations they complete, and what
-is to be kept.
+"""Correlates the hits of one round of `rule_hits.py`: determines completed correlations and the
+state to store.
 
-The hits come in the order of their commits, and always in the same order, so a round that is
-repeated after a crash finds the same.
+Hits arrive in the order of their commits, always the same, so repeating a round after a crash gives
+the same result.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from vedette.detect.correlation import (
     Observed,
     observe,
 )
-from vedette.model.findings.detection import RuleHit
+from vedette.model.findings.detection import UNCORRELATED, RuleHit
 from vedette.state.db.database import Database, Transaction
 from vedette.state.jobs import correlation_groups
 from vedette.state.jobs.correlation_groups import Group
@@ -30,44 +30,44 @@ _SEPARATOR: Final = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Correlated:
-    """A correlation that was completed."""
+    """The values and the last hit of a group that fulfilled a correlation."""
 
     rule: Correlation
     finding: Finding
     values: dict[str, str]
-    """Of the group, by the names of `group_by`."""
+    """Values of the group, by name in `group_by`."""
     last: RuleHit
     """The hit that completed it."""
     seq: int
 
     @property
     def subject(self) -> str:
-        """Identity of the finding: the group, and when it began."""
+        """Identity of the finding: digest of the group, and its start time."""
         return f"{_digest(self.values.values())[:32]}@{self.finding.first_us}"
 
     @property
     def sensor_id(self) -> int:
-        """The host that all hits are of; 0 where they are of several."""
+        """The host of all hits; 0 if they come from several hosts."""
         sensors = {one.sensor_id for one in self.finding.observed}
         return sensors.pop() if len(sensors) == 1 else 0
 
 
 @dataclass(slots=True)
 class Round:
-    """What one round found, and the state after it."""
+    """Findings of one round, and the state after it."""
 
     found: list[Correlated] = field(default_factory=list)
     states: dict[Group, GroupState] = field(default_factory=dict)
 
     def save(self, transaction: Transaction, now_us: int) -> None:
-        """Stores what is to be kept."""
+        """Stores the state after the round."""
         texts = {group: msgspec.json.encode(state).decode() for group, state in self.states.items()}
         correlation_groups.save(transaction, texts, now_us)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A hit on its way into one correlation."""
+    """A hit as input of one correlation."""
 
     rule: Correlation
     place: int
@@ -86,8 +86,8 @@ class _Step:
 
 
 def silent_rules(correlations: Sequence[Correlation], names: Mapping[str, str]) -> set[str]:
-    """Ids of rules that make no alerts of their own: correlations are about them, and none says
-    `generate`. `names` has the ids and names of all rules in force."""
+    """Returns ids of rules that raise no alerts of their own: correlations refer to them, and none
+    sets `generate`. `names` maps ids to names of all rules in force."""
     return {
         rule_id
         for rule_id, name in names.items()
@@ -101,11 +101,13 @@ def correlate(
     correlations: Sequence[Correlation],
     hits: Sequence[tuple[RuleHit, int, str]],
 ) -> Round:
-    """Correlates hits, each with its commit and the name of its rule. Reads the stored state;
-    nothing is changed before `Round.save`."""
+    """Correlates hits, each with its commit and the name of its rule. Reads the stored state and
+    writes nothing; `Round.save` does."""
     done = Round()
     if not correlations:
         return done
+    first = (_step(rule, hit, name) for hit, _, name in hits for rule in correlations)
+    _load(database, done, {step.group for step in first if step is not None})
     for hit, seq, name in hits:
         _follow(database, correlations, done, hit, seq, name, 0)
     return done
@@ -134,9 +136,10 @@ def _follow(
 
 
 def _step(rule: Correlation, hit: RuleHit, name: str) -> _Step | None:
-    """None where the correlation is not about the rule, or the event lacks a value of the group."""
+    """Returns the input for a correlation; None if the correlation does not refer to the rule, or
+    the event lacks a value of the group."""
     place = rule.place_of(hit.rule_id, name)
-    if place is None:
+    if place is None or UNCORRELATED in hit.event:
         return None
     values = {
         one: hit.event.get(rule.field_of(one, hit.rule_id, name), "") for one in rule.group_by
@@ -158,7 +161,7 @@ def _load(database: Database, done: Round, groups: Iterable[Group]) -> None:
 
 
 def _hit_of(made: Correlated) -> RuleHit:
-    """A finding as a hit, for correlations of correlations."""
+    """Returns a finding as a hit, for correlations of correlations."""
     return RuleHit(
         rule_id=made.rule.id,
         generation=made.last.generation,
@@ -173,6 +176,6 @@ def _hit_of(made: Correlated) -> RuleHit:
 
 
 def _digest(values: Iterable[str]) -> str:
-    """Values of text compare without regard to case, as in rules."""
+    """Returns a digest of values; case-insensitive, like rules."""
     text = _SEPARATOR.join(values).lower()
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,12 +1,13 @@
-"""The one function that everything goes through that was found.
+"""The single path from detections to alerts.
 
     ignored reports -> host, process, file -> suppressions -> storms -> alerts -> hooks
 
-Alerts lie in the telemetry store, everything else in the state database, so a batch is written in
-two steps: first its alerts, then one transaction with the hooks, the counters and the caller's
-watermark. A crash between any two statements is repaired by writing the same detections again from
-the old watermark, also in another batch: an alert is recognised by its id, what it counts by the
-number of the commit (`Detection.seq`), and what was not notified by being made for that commit.
+The telemetry store contains the alerts, the state database everything else. So a batch is written
+in two steps: first its alerts, then one transaction with the hooks, the counters and the caller's
+watermark. After a crash between any two statements, the caller writes the same detections again
+from the old watermark, possibly in another batch. The writer recognizes an existing alert by its
+id, counted detections by their commit number (`Detection.seq`), and missing notifications by the
+commit that created the alert.
 """
 
 from collections import Counter
@@ -27,14 +28,10 @@ from vedette.alerting.alert_storm import Hours, hour_of, hours_of, storms
 from vedette.alerting.hooks import AlertingSources, DetectionHook, WrittenDetection, every_source
 from vedette.alerting.suppressed import Suppressor, suppressor_of
 from vedette.clock import Clock
-from vedette.limits import (
-    ALERT_BATCH,
-    ALERT_LISTED_MAX,
-    ALERT_SETTLED_US,
-    CREATION_LOOKBACK_US,
-)
+from vedette.limits import ALERT_LISTED_MAX, Limit
 from vedette.model.findings.alert import AlertRow
 from vedette.model.findings.detection import Detection, Source
+from vedette.model.hit_fields import HitOutcome
 from vedette.state.db.database import Database, Transaction
 from vedette.state.policy import alert_workflow, ignored_reports, suppressions
 from vedette.state.policy.alert_workflow import Settled
@@ -47,52 +44,71 @@ from vedette.store.read.detection.alerts import alerts_by_id, new_alerts_since
 from vedette.store.read.detection.cloud_alerts import newest_creation_us
 from vedette.store.write.alerts import ALERT_WRITERS, write_alerts
 
+ALERT_BATCH: Limit[int] = 2_000
+"""Detections that are processed and written together."""
+
+ALERT_SETTLED_US: Limit[int] = 15 * 60 * 1_000_000
+"""Age (us) up to which v7 shows further detections of an alert (the API's 15 minutes). After it,
+the alert has settled."""
+
+CREATION_LOOKBACK_US: Limit[int] = 3600 * 1_000_000
+"""Period (us) searched for the newest creation time of an alert. Creation times run ahead of the
+clock by a millisecond per alert of a batch, never by an hour."""
+
+
 Within = Callable[[Transaction], None]
 
+Quiet = Mapping[str, HitOutcome]
+"""Outcomes of the detections that made no alert, by detection id."""
+
+OnQuiet = Callable[[Quiet], None]
+
 _Kind = Literal["silent", "known", "new", "held back"]
-"""What becomes of a detection: its source makes no alerts; it has one already; it gets one; it is
-counted in the alert of a storm."""
+"""Treatment of a detection. `silent`: its source raises no alerts; `known`: its alert exists;
+`new`: it raises an alert; `held back`: it is counted in the alert of a storm."""
 
 _WITH_ROW: Final[Collection[_Kind]] = ("silent", "new")
 
 
 @dataclass(slots=True)
 class Written:
-    """What became of a batch, in detections; those with one id count once."""
+    """Counts of a batch. Detections with the same id count once."""
 
     alerts: int = 0
     """New alerts."""
     raised: int = 0
-    """Alerts that existed and count more now."""
+    """Existing alerts with an increased count."""
     suppressed: int = 0
     of_ignored_reports: int = 0
     held_back: int = 0
-    """Beyond the limit of an alert storm: counted in one alert of the server."""
+    """Detections beyond the limit of an alert storm, counted in an alert of the server."""
     detections: list[WrittenDetection] = field(default_factory=list)
-    """What the hooks were given."""
+    """Detections that were passed to the hooks."""
+    quiet: dict[str, HitOutcome] = field(default_factory=dict)
+    """Outcomes of the detections that made no alert, by detection id."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """What the steps of one `write` hand on."""
+    """State that the steps of one `write` share."""
 
     now_us: int
     sources: Collection[Source]
-    """Those whose alert action is on."""
+    """Sources whose alert action is enabled."""
     rules: Suppressor
     written: Written = field(default_factory=Written)
     report_hits: Counter[ReportKey] = field(default_factory=Counter)
     rule_hits: Counter[int] = field(default_factory=Counter)
     settled: dict[str, Settled] = field(default_factory=dict)
-    """Alerts that are raised although they had settled, as they were."""
+    """Times of settled alerts before this batch increases their count."""
     held_back: list[Detection] = field(default_factory=list)
     until_us: int | None = None
-    """When the store takes alerts of it no more; None before any are sent, and for the only
-    server."""
+    """Time until which the store accepts the alerts of this batch; None before the first are sent,
+    and for a single server."""
 
 
 class DetectionWriter:
-    """Writes what was found. Safe to share between threads; one batch is written at a time."""
+    """Writes detections. Safe to share between threads; one batch is written at a time."""
 
     def __init__(
         self,
@@ -103,7 +119,7 @@ class DetectionWriter:
         alerting: AlertingSources = every_source,
         fence_us: Callable[[], int] | None = None,
     ) -> None:
-        """`fence_us` is the end of this server's lease, where there are others."""
+        """`fence_us` returns the end of this server's lease, if there are other servers."""
         self._engine = engine
         self._database = database
         self._clock = clock
@@ -111,14 +127,20 @@ class DetectionWriter:
         self._alerting = alerting
         self._fence_us = fence_us
 
-    def write(self, detections: Sequence[Detection], within: Within | None = None) -> Written:
-        """Write the alerts of detections, then run the hooks and `within` (the caller's watermark
-        and counters) in one transaction of the state database.
+    def write(
+        self,
+        detections: Sequence[Detection],
+        within: Within | None = None,
+        on_quiet: OnQuiet | None = None,
+    ) -> Written:
+        """Writes the alerts of detections, then runs the hooks and `within` (the caller's watermark
+        and counters) in one transaction of the state database. `on_quiet` runs before that
+        transaction, so a crash may repeat the call with the same outcomes.
 
-        Writing the same detections again changes nothing; hooks then get again those whose
-        batch may have been interrupted. Detections of one commit belong into one call. Must not be
-        called within a transaction. Raises UnavailableError; any part may have been written then,
-        and the detections have to be written again.
+        Idempotent, except that the hooks receive the detections of a possibly interrupted batch
+        again. Detections of one commit must be in one call. Must not be called within a
+        transaction. Raises UnavailableError; then any part may have been written, and the caller
+        must write the detections again.
         """
         with self._database.exclusive(ALERT_WRITERS):
             alert_writers.check_over(self._database)
@@ -126,8 +148,10 @@ class DetectionWriter:
             grouped = self._by_id_without_ignored(batch, detections)
             for some in _slices(grouped, ALERT_BATCH):
                 self._write_alerts(batch, some)
-            # Once for all: what one commit adds to a storm is counted in one go.
+            # Once for all slices, so that the storm's alert counts one commit in one step.
             self._write(batch, self._storms(batch))
+            if on_quiet is not None:
+                on_quiet(batch.written.quiet)
             with self._database.writing() as transaction:
                 for hook in self._hooks:
                     hook(transaction, batch.written.detections)
@@ -149,8 +173,8 @@ class DetectionWriter:
     def _by_id_without_ignored(
         self, batch: _Batch, detections: Sequence[Detection]
     ) -> list[list[Detection]]:
-        """The detections that are not of ignored reports, those with the same id together, in the
-        order of their commits."""
+        """Returns the detections outside ignored reports, grouped by id, each group in order of
+        commits."""
         reports = {key for one in detections if (key := _report_of(one)) is not None}
         with self._database.reading() as transaction:
             ignored = ignored_reports.ignored_among(transaction, reports)
@@ -165,22 +189,26 @@ class DetectionWriter:
         return [sorted(some, key=lambda one: (one.seq, one.time_us)) for some in found.values()]
 
     def _write_alerts(self, batch: _Batch, found: Sequence[list[Detection]]) -> None:
-        """Writes the alerts of some detections, which are grouped by id."""
+        """Writes the alerts of some detections, grouped by id."""
         rows: dict[str, AlertRow] = {}
         if batch.rules.rules:
             rows = self._rows(found, batch.now_us)
-            found = [same for same in found if not _suppressed(batch, rows[same[0].id])]
+            quiet = {same[0].id for same in found if _suppressed(batch, rows[same[0].id])}
+            batch.written.quiet.update(dict.fromkeys(quiet, "suppressed"))
+            found = [same for same in found if same[0].id not in quiet]
         alerting = [same[0].id for same in found if same[0].source in batch.sources]
         known = alerts_by_id(self._engine, alerting)
         hours = self._hours(batch, (same[0] for same in found if same[0].id not in known))
         kinds = [_kind(batch, same[0], known, hours) for same in found]
-        # In a storm nearly all is held back: what an alert keeps is read for those that are made.
+        # In a storm nearly all detections are held back, so read the context only for alerts that
+        # are created.
         made = [same for same, kind in zip(found, kinds, strict=True) if kind in _WITH_ROW]
         rows = rows or self._rows(made, batch.now_us)
         changed: list[AlertRow] = []
         for same, kind in zip(found, kinds, strict=True):
             key = same[0].id
             if kind == "silent":
+                batch.written.quiet[key] = "off"
                 said = _written(same, rows[key], has_alert=False, is_new=True)
                 batch.written.detections.append(said)
             elif kind == "known":
@@ -191,12 +219,13 @@ class DetectionWriter:
                 said = _written(same, rows[key], has_alert=True, is_new=True)
                 batch.written.detections.append(said)
             else:
+                batch.written.quiet[key] = "storm"
                 batch.held_back.extend(same)
         self._write(batch, changed)
 
     def _write(self, batch: _Batch, rows: list[AlertRow]) -> None:
-        """Writes versions of alerts. What search v7 shows of settled ones is kept before, since
-        nobody could know it afterwards."""
+        """Writes versions of alerts. First stores the values of settled alerts that search v7
+        shows, because the new version overwrites them."""
         if batch.settled:
             with self._database.writing() as transaction:
                 alert_workflow.keep_settled(transaction, batch.settled)
@@ -212,7 +241,8 @@ class DetectionWriter:
         write_alerts(self._engine, rows, batch.until_us)
 
     def _raise(self, batch: _Batch, same: list[Detection], known: AlertRow) -> list[AlertRow]:
-        """The next version of a stored alert, if its detections are not counted yet."""
+        """Returns the next version of a stored alert if it does not count these detections yet,
+        else []."""
         is_new = was_made_for(known, same[0])
         more = raised(known, same, batch.now_us)
         if more is not None and batch.now_us - known["created_time"] > ALERT_SETTLED_US:
@@ -226,7 +256,7 @@ class DetectionWriter:
         return [more] if more is not None else []
 
     def _storms(self, batch: _Batch) -> list[AlertRow]:
-        """The alerts that say how much was held back."""
+        """Returns the alerts that count suppressed detections."""
         batch.written.held_back = len({one.id for one in batch.held_back})
         by_id: dict[str, list[Detection]] = {}
         for one in storms(batch.held_back, batch.now_us):
@@ -250,7 +280,7 @@ class DetectionWriter:
         return hours_of(counted)
 
     def _rows(self, found: Sequence[list[Detection]], now_us: int) -> dict[str, AlertRow]:
-        """The alerts that the detections would make, with all that is known of them, by id."""
+        """Returns the alerts that the detections would raise, with all facts, by id."""
         firsts = [same[0] for same in found]
         with self._database.reading() as transaction:
             hosts = host_facts(transaction, {one.sensor_id for one in firsts if one.sensor_id})
@@ -265,7 +295,7 @@ class DetectionWriter:
         }
 
     def _with_files(self, found: Sequence[Detection], contexts: Sequence[Context]) -> list[Context]:
-        """The contexts with what is known of the files."""
+        """Adds facts about files to the contexts."""
         hashes = [_hash_of(one, of.process) for one, of in zip(found, contexts, strict=True)]
         hosts = hosts_by_file(self._engine, set(hashes) - {""})
         files = {
@@ -286,7 +316,7 @@ class DetectionWriter:
 
 
 def _suppressed(batch: _Batch, row: AlertRow) -> bool:
-    """Whether a suppression keeps an alert quiet; counts it."""
+    """Returns whether a suppression applies to an alert, and counts it if so."""
     rule_id = batch.rules.rule_for(row)
     if rule_id is None:
         return False
@@ -296,7 +326,7 @@ def _suppressed(batch: _Batch, row: AlertRow) -> bool:
 
 
 def _kind(batch: _Batch, first: Detection, known: Collection[str], hours: Hours) -> _Kind:
-    """What becomes of detections of one id, of which this is the first."""
+    """Determines the treatment of detections with one id, from the first of them."""
     if first.source not in batch.sources:
         return "silent"
     if first.id in known:
@@ -314,14 +344,14 @@ def _written(
 
 
 def _report_of(found: Detection) -> ReportKey | None:
-    """The report of a feed that a detection is a hit of."""
+    """Returns the feed report that a detection is a hit of, or None."""
     if found.source.kind != "feed" or not found.report_id:
         return None
     return int(found.source.id), found.report_id
 
 
 def _hash_of(found: Detection, process: Mapping[str, Any]) -> str:
-    """The key in `binary` of the file that an alert is about."""
+    """Returns the key in `binary` of the alert's file."""
     return str(
         found.md5
         or process.get("process_md5", "")

@@ -1,7 +1,7 @@
-"""What happens with detections besides alerts: hooks that `bootstrap` assembles.
+"""Interface of hooks, which process detections besides alerts; `bootstrap` assembles them.
 
-A hook runs in the same transaction of the state database as the caller's watermark: what it writes
-there is there exactly when the detection counts as done. It must not wait for anything else.
+A hook runs in the transaction that saves the caller's watermark, so its writes take effect exactly
+when the detection counts as processed. It must not wait for anything else.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,28 +14,29 @@ from vedette.state.db.database import Transaction
 
 @dataclass(frozen=True, slots=True)
 class WrittenDetection:
-    """A detection that was neither suppressed nor of an ignored report."""
+    """A detection that neither a suppression nor an ignored report excludes."""
 
     detection: Detection
-    """With the count of all detections of the batch that have its id."""
+    """The first detection with this id; its count covers all detections of the batch with the
+    id."""
     alert: AlertRow
-    """The alert as written, with what is known of host and process. Where `has_alert` is False, as
-    it would have been."""
+    """The alert as written, with facts about host and process. If `has_alert` is False, as it would
+    have been."""
     has_alert: bool
-    """Whether the alert is stored: the alert action of its source is on."""
+    """True if the alert is stored, because the alert action of its source is enabled."""
     is_new: bool
-    """False where an earlier batch has made the alert. After a crash it is True again for what the
-    interrupted batch had made, so that a message is sent at least once; always True without an
-    alert."""
+    """False if an earlier batch created the alert. After a crash, True again for alerts of the
+    interrupted batch, so that messages are sent at least once. Always True without an alert."""
 
 
 DetectionHook = Callable[[Transaction, Sequence[WrittenDetection]], None]
-"""Messages to the outbox, automatic responses. Called with all of a batch, which may be empty."""
+"""A hook: queues messages, records automatic responses. Called with all detections of a batch,
+possibly none."""
 
 AlertingSources = Callable[[Transaction, Collection[Source]], Collection[Source]]
-"""Which of some sources make alerts: their alert action is on."""
+"""Returns those of the sources whose alert action is enabled."""
 
 
 def every_source(_: Transaction, sources: Collection[Source]) -> Collection[Source]:
-    """Alerts for all of them."""
+    """Enables alerts for all sources."""
     return sources

@@ -1,8 +1,8 @@
-"""What was found becomes messages: one for each enabled action, in the transaction that counts the
-detection as done.
+"""Queues messages for detections: one per enabled action, in the transaction that counts the
+detection as processed.
 
-Keys make a message of a detection and an action, so writing the detection again adds none. A person
-gets a detection once, whatever number of actions says so.
+Keys combine detection and action, so that writing a detection again adds no message. A person gets
+a detection once, however many actions name that person.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,16 +27,39 @@ from vedette.state.policy.actions import enabled_actions
 _SECOND_US: Final = 1_000_000
 
 _FROM_ALERT: Final = (
-    "hostname", "group", "os_type", "username", "process_name", "process_path", "cmdline",
-    "parent_name", "process_id", "segment_id", "md5", "sha256", "description", "title", "level",
-    "tags", "techniques", "report_id", "ioc_type", "ioc_value", "alert_type", "matched",
-    "sensor_id", "source_kind", "source_id", "source_name",
-)  # fmt: skip
+    "hostname",
+    "group",
+    "os_type",
+    "username",
+    "process_name",
+    "process_path",
+    "cmdline",
+    "parent_name",
+    "process_id",
+    "segment_id",
+    "md5",
+    "sha256",
+    "description",
+    "title",
+    "level",
+    "tags",
+    "techniques",
+    "report_id",
+    "ioc_type",
+    "ioc_value",
+    "alert_type",
+    "matched",
+    "sensor_id",
+    "source_kind",
+    "source_id",
+    "source_name",
+)
 """Members of a notice that are columns of an alert."""
 
 
 class OutboxHook:
-    """See `alerting/hooks.py`. `digest_s` is how long mails wait for others."""
+    """Queues messages (see `alerting/hooks.py`). `digest_s` is the time for which mails wait for
+    others."""
 
     def __init__(self, clock: Clock, digest_s: int) -> None:
         self._clock = clock

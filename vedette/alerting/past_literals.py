@@ -1,14 +1,18 @@
-"""Which texts an event must have for rules to fire on it, as columns of the store that hold them:
-what narrows a read of the stored past before events are made of it."""
+"""Texts that events must contain for rules to fire, by column of the store. They narrow reads of
+stored telemetry before events are rebuilt."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from vedette import limits
 from vedette.detect.anchors import Anchor, all_anchors, anchors_of
 from vedette.detect.rule import Rule
 from vedette.detect.views.windows import MADE_FIELDS
+from vedette.limits import Limit
 from vedette.store.read.detection.stored_past import RECORD_VALUES, Literals
+
+RULE_PAST_LITERALS_MAX: Limit[int] = 200
+"""Texts searched in one column at once; the engine accepts 255."""
+
 
 _OF_PROCESS: Final = {
     **{"Image": ("path",), "SourceImage": ("path",), "CommandLine": ("cmdline",)},
@@ -26,14 +30,14 @@ _OF_EVENTS: Final = {
 }
 _KEY: Final = "TargetObject"
 _HIVES: Final = ("hk", "\\registry")
-"""In literals that the store spells otherwise."""
+"""Texts in literals that the store spells differently."""
 
 _NONE: Final[Literals] = {}
 
 
 def segment_literals(rules: Iterable[Rule], columns: Iterable[str]) -> Literals:
-    """Literals of which every event of a segment that fires any of the rules has one in one of
-    these columns; {} where nothing is known."""
+    """Returns literals by column, such that every event of a segment that fires any rule contains
+    one of them in its column; {} if there is no such set."""
     known = frozenset(columns)
 
     def place(anchor: Anchor) -> tuple[str, ...]:
@@ -48,7 +52,7 @@ def segment_literals(rules: Iterable[Rule], columns: Iterable[str]) -> Literals:
 
 
 def record_literals(rules: Iterable[Rule]) -> Literals:
-    """The same of records that were kept, over all their values."""
+    """Like `segment_literals`, for stored records, over all their values."""
 
     def place(anchor: Anchor) -> tuple[str, ...]:
         return () if anchor[0] in MADE_FIELDS or not anchor[0] else (RECORD_VALUES,)
@@ -59,7 +63,7 @@ def record_literals(rules: Iterable[Rule]) -> Literals:
 def _literals(rules: Iterable[Rule], place: Callable[[Anchor], tuple[str, ...]]) -> Literals:
     found: dict[str, set[str]] = {}
     for rule in rules:
-        # A set with an anchor that is no text of the store costs as much as all events.
+        # High costs for anchors without a column: such a set would require reading all events.
         dear = {one: 1.0 for one in all_anchors(rule.condition) if not _is_found(one, place)}
         anchors = anchors_of(rule.condition, dear)
         if not anchors or not anchors.isdisjoint(dear):
@@ -67,11 +71,11 @@ def _literals(rules: Iterable[Rule], place: Callable[[Anchor], tuple[str, ...]])
         for anchor in anchors:
             for column in place(anchor):
                 found.setdefault(column, set()).add(anchor[1].value)
-    if any(len(texts) > limits.RULE_PAST_LITERALS_MAX for texts in found.values()):
+    if any(len(texts) > RULE_PAST_LITERALS_MAX for texts in found.values()):
         return _NONE
     return {column: sorted(texts) for column, texts in found.items()}
 
 
 def _is_found(anchor: Anchor, place: Callable[[Anchor], tuple[str, ...]]) -> bool:
-    """Whether the store can be searched for it: it compares ASCII without regard to case."""
+    """Whether the store can search for the anchor: it compares only ASCII case-insensitively."""
     return anchor[1].value.isascii() and bool(place(anchor))

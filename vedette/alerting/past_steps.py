@@ -1,11 +1,12 @@
-"""Steps through the stored past, the newest first: who runs out of time has the newest part."""
+"""Steps through stored telemetry, newest first, so that a deadline leaves the newest part
+complete."""
 
 from collections.abc import Iterator
 
 
 def newest_first(from_ms: int, until_ms: int, first_ms: int) -> Iterator[tuple[int, int]]:
-    """Times from the newest on (start and end, epoch milliseconds), each twice as long as the one
-    before; the first has `first_ms`."""
+    """Yields (start, end) in epoch ms, newest first. The first step has a length of `first_ms`,
+    each further one is twice as long."""
     length_ms = first_ms
     while until_ms > from_ms:
         start_ms = max(from_ms, until_ms - length_ms)

@@ -1,9 +1,9 @@
-"""Response by rule: a host is isolated, or a file banned, when a rule fires that a policy names.
+"""Automatic responses: isolates a host or bans a file when a rule that a policy names fires.
 
-Off until somebody adds a policy. The decision is recorded with the detection, in one transaction;
-it is carried out by a job, through the functions that people's orders take. Whoever can send
-telemetry can make rules fire, so each policy has a limit an hour, hosts that are never isolated, an
-end, and does not ban files that many hosts have. Events of the past, from an import, cause nothing.
+Off until a user adds a policy. The decision is recorded in the transaction of the detection. A job
+carries it out through the same functions as orders by users. Senders of telemetry can make rules
+fire, so each policy has an hourly limit, a list of hosts that are never isolated and an end, and
+does not ban files that many hosts have. Old events, from an import, cause no response.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,9 @@ from vedette import limits
 from vedette.alerting.hooks import WrittenDetection
 from vedette.clock import Clock
 from vedette.errors import CallerError, ConflictError
-from vedette.model.findings.response_policy import ResponsePolicy
+from vedette.limits import Limit
 from vedette.model.scope import EVERYTHING
+from vedette.record.objects.response_policy import ResponsePolicy
 from vedette.state.db.database import Database, Transaction
 from vedette.state.jobs import responses
 from vedette.state.jobs.responses import NewResponse, Response, ResponseState
@@ -28,13 +29,18 @@ from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.store.engine.client import Engine
 from vedette.store.read.binaries import binaries_of
 
+RESPONSE_EVENT_AGE_MAX_US: Limit[int] = 24 * 3600 * 1_000_000
+"""Age (us) of an event up to which it causes a response: an import of old logs must not isolate
+today's hosts."""
+
+
 log = structlog.get_logger(__name__)
 
 _HOUR_US: Final = 3_600 * 1_000_000
 
 
 class ResponseHook:
-    """Records what the policies answer to detections; see `alerting/hooks.py`."""
+    """Records the policies' responses to detections (see `alerting/hooks.py`)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -51,7 +57,7 @@ class ResponseHook:
 
 
 class Responder:
-    """Carries out what is recorded, and ends it. Each step may be repeated."""
+    """Carries out recorded responses and ends them. Each step may be repeated."""
 
     def __init__(self, database: Database, engine: Engine, clock: Clock) -> None:
         self._database = database
@@ -59,7 +65,7 @@ class Responder:
         self._clock = clock
 
     def carry_out(self) -> None:
-        """Do what is pending; what cannot be done is recorded with the reason."""
+        """Carries out pending responses; records the reason of those that cannot be carried out."""
         for one in responses.pending(self._database):
             try:
                 self._carry_out(one)
@@ -67,7 +73,7 @@ class Responder:
                 self._finish(one, ResponseState.FAILED, error.message)
 
     def end(self) -> None:
-        """Undo what has had its time, unless a person has decided since."""
+        """Undoes responses whose end has passed, unless a user has decided since."""
         for one in responses.ended(self._database, self._clock.now_us()):
             try:
                 self._undo(one)
@@ -101,8 +107,8 @@ class Responder:
         )
 
     def _do(self, one: Response, policy: ResponsePolicy, now_us: int) -> str:
-        """Why it was not done; "" when it was. After a crash in between, what was begun and is
-        found done counts as done."""
+        """Carries out a response. Returns the reason for skipping it; "" if it was done. After a
+        crash, a response that was begun counts as done if its effect exists."""
         refusal = "" if one.done_us else self._reason_against(one, policy)
         if not refusal:
             responses.begin(self._database, one.id, now_us)
@@ -146,9 +152,13 @@ class Responder:
                 self._finish(one, ResponseState.TAKEN_OVER, f"{ban.username} decided")
                 return
             bans.change(
-                self._database, one.subject, enabled=False, text=None, by=_author(one),
+                self._database,
+                one.subject,
+                enabled=False,
+                text=None,
+                by=_author(one),
                 now_us=now_us,
-            )  # fmt: skip
+            )
         responses.finish(self._database, one.id, ResponseState.ENDED, undone_us=now_us)
 
     def _finish(self, one: Response, state: ResponseState, text: str) -> None:
@@ -157,7 +167,7 @@ class Responder:
 
 
 def matches_host(patterns: Sequence[str], hostname: str) -> bool:
-    """Whether a host's name, or its first label, is one of some names with * and ?."""
+    """Whether a host's full name or first label matches one of the patterns with * and ?."""
     names = {hostname.lower(), hostname.lower().partition(".")[0]}
     return any(_glob(pattern).fullmatch(name) for pattern in patterns for name in names)
 
@@ -184,16 +194,16 @@ def _answers(
 
 
 def _obstacle(policy: ResponsePolicy, one: WrittenDetection, now_us: int) -> str:
-    """Why a response is not done at all; "" for nothing."""
+    """Returns the reason to skip a response; "" for none."""
     found = one.detection
-    if now_us - found.time_us > limits.RESPONSE_EVENT_AGE_MAX_US:
+    if now_us - found.time_us > RESPONSE_EVENT_AGE_MAX_US:
         return "the event is too old"
     if policy.action == "ban":
         return "" if _md5(one) else "the event has no MD5"
     if not found.sensor_id:
         return "the event belongs to no host"
     hostname = str(one.alert.get("hostname", ""))
-    # A host that cannot be compared with the list is not isolated.
+    # Do not isolate a host without a name, since the exclusion list cannot be applied.
     if policy.hosts_never and not hostname:
         return "the host's name is not known"
     return "the host is never isolated" if matches_host(policy.hosts_never, hostname) else ""

@@ -1,21 +1,29 @@
-"""Stops rules that cost more than their budget, and says so by a detection of the server's own.
+"""Stops rules that exceed their cost budget, and raises a detection of the server about it.
 
-What a rule costs is CPU time of the processes that prepare commits, so one bad rule would slow the
-acknowledgement of all telemetry. It stays stopped until somebody switches it on again.
+A rule costs CPU time of the processes that prepare commits, so one bad rule would delay the
+acknowledgement of all telemetry. A stopped rule stays stopped until a user enables it again.
 """
 
 from vedette import limits
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import Clock
+from vedette.limits import Limit
 from vedette.model.findings.detection import Detection, Source
 from vedette.pipeline.rule_reload import RuleReloader
 from vedette.state.db.database import Database, Transaction
 from vedette.state.policy import rules
 from vedette.state.policy.sigma_rule import SigmaRule
 
+RULE_BUDGET_SHARE: Limit[float] = 0.25
+"""Share of one processor that a rule may use. A rule that is compared with every event of 10,000
+endpoints uses a tenth; a regular expression over long scripts can use any share."""
+
+RULE_STOPPED_SEVERITY: Limit[int] = 60
+"""Severity of the alert about a stopped rule."""
+
 
 class RuleBudget:
-    """See the module. `check` is a background job."""
+    """Enforces the budget (see the module). `check` is a background job."""
 
     def __init__(
         self,
@@ -30,8 +38,8 @@ class RuleBudget:
         self._clock = clock
 
     def check(self) -> list[str]:
-        """Stops the rules that were too expensive in the last minute; returns their ids."""
-        most_ns = limits.RULE_BUDGET_SHARE * limits.RULE_BUDGET_WINDOW_S * 1_000_000_000
+        """Stops the rules that were too expensive in the last minute and returns their ids."""
+        most_ns = RULE_BUDGET_SHARE * limits.RULE_BUDGET_WINDOW_S * 1_000_000_000
         spent = self._reloader.spent_ns()
         expensive = {rule_id: ns for rule_id, ns in spent.items() if ns > most_ns}
         if not expensive:
@@ -50,7 +58,7 @@ class RuleBudget:
         share = spent_ns / (limits.RULE_BUDGET_WINDOW_S * 1_000_000_000)
         reason = (
             f"it took {share:.0%} of a processor over {limits.RULE_BUDGET_WINDOW_S} s; "
-            f"a rule may take {limits.RULE_BUDGET_SHARE:.0%}"
+            f"a rule may take {RULE_BUDGET_SHARE:.0%}"
         )
         rule_id = known.rule.id
 
@@ -72,7 +80,7 @@ def _detection(known: SigmaRule, reason: str, now_us: int) -> Detection:
         sensor_id=0,
         title=f"Stopped because of its cost: {rule.title}",
         description=f"The rule {rule.title!r} ({rule.id}) is not evaluated any more: {reason}.",
-        severity=limits.RULE_STOPPED_SEVERITY,
+        severity=RULE_STOPPED_SEVERITY,
         rule_text=rule.text,
         matched={"rule": rule.id, "reason": reason},
     )

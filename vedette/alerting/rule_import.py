@@ -1,7 +1,7 @@
-"""Adds Sigma documents to the state, from requests and files; compiles them anew after an upgrade.
+"""Adds Sigma documents from requests and files to the state; recompiles them after an upgrade.
 
-One bad document costs only itself: it is kept and listed with the reason, so that nobody takes it
-for a rule that is in force.
+An invalid document affects only itself: it is stored and listed with the reason, so that no one
+mistakes it for a rule in force.
 """
 
 import re
@@ -20,32 +20,37 @@ from vedette.detect.judged_rule import JudgedRule
 from vedette.detect.rule_codec import CODEC_VERSION
 from vedette.detect.sigma.placeholders import NO_VALUES, Placeholders, placeholders_of
 from vedette.errors import BadRequestError, BusyError
+from vedette.limits import Limit
 from vedette.pipeline.rule_reload import judged_rules
 from vedette.state.db.database import Database
 from vedette.state.policy import rule_placeholders, rules
 from vedette.state.policy.sigma_rule import NewSigmaRule
 
+SIGMA_PARSERS_MAX: Limit[int] = 2
+"""Processes that parse rules concurrently; further requests wait."""
+
+
 log = structlog.get_logger(__name__)
 
 _COMPILED_TIMES: Final = 5
-"""How often somebody may change a placeholder while rules are compiled with it."""
+"""Attempts of a recompilation when placeholders change meanwhile."""
 
 _LINE: Final = re.compile(r"line (\d{1,9})\b", re.ASCII)
-"""In what the reader of YAML says of an error; the last one is where it is."""
+"""Line number in a YAML error message; the last match is the error's position."""
 
-_PARSERS: Final = BoundedSemaphore(limits.SIGMA_PARSERS_MAX)
+_PARSERS: Final = BoundedSemaphore(SIGMA_PARSERS_MAX)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one document."""
+    """Result for one document."""
 
     rule: NewSigmaRule
     change: rules.Change | str
-    """Or `duplicate`: an earlier document of the same import has its id, and counts."""
+    """Or `duplicate`: an earlier document of the same import has its id and takes precedence."""
     file: str = ""
     line: int = 1
-    """Where the document begins, or its file ends to be YAML; from 1."""
+    """Line where the document begins, or where its file stops being valid YAML; starts at 1."""
 
 
 def import_rules(
@@ -56,14 +61,12 @@ def import_rules(
     *,
     enabled: bool | None = None,
 ) -> list[Imported]:
-    """Adds or replaces the documents of some files, in one transaction. `enabled` None: new rules
-    are on unless their level is low. Raises BadRequestError, ConflictError."""
+    """Adds or replaces the documents of files. `enabled` None: new rules are enabled unless their
+    level is low or informational. Raises BadRequestError, ConflictError."""
     values = rule_placeholders.load(database)
     documents = _placed(files, values.by_name)
     first = _first(documents)
-    changes = rules.put(
-        *(database, first, by, now_us), enabled=enabled, placeholders=values.version
-    )
+    changes = rules.put(database, first, by, now_us, enabled=enabled, placeholders=values.version)
     compile_anew(database)
     return _imported(documents, first, changes)
 
@@ -71,14 +74,14 @@ def import_rules(
 def foresee_import(
     database: Database, files: Iterable[RuleFile], *, enabled: bool | None = None
 ) -> list[Imported]:
-    """What `import_rules` would do; nothing is kept. Raises as it does."""
+    """Returns what `import_rules` would do, without storing anything. Raises the same errors."""
     documents = _placed(files, rule_placeholders.load(database).by_name)
     first = _first(documents)
     return _imported(documents, first, rules.foreseen(database, first, enabled=enabled))
 
 
 def _first(documents: Iterable["_Placed"]) -> list[NewSigmaRule]:
-    """The first document of each id."""
+    """Returns the first document with each id."""
     found: dict[str, NewSigmaRule] = {}
     for one, _, _ in documents:
         found.setdefault(one.id, one)
@@ -98,13 +101,13 @@ def _imported(
 def load_files(
     files: Iterable[RuleFile], placeholders: Placeholders = NO_VALUES
 ) -> list[NewSigmaRule]:
-    """The documents of some files, in order, with the values of `placeholders`. Raises
-    BadRequestError for too many, BusyError when others have rules parsed for long."""
+    """Returns the documents of files in order, compiled with the values of `placeholders`. Raises
+    BadRequestError for too many documents, BusyError if other requests keep the parsers busy."""
     return [one for one, _, _ in _placed(files, placeholders)]
 
 
 _Placed = tuple[NewSigmaRule, str, int]
-"""A document, its file and its line."""
+"""(document, file, line)."""
 
 
 def _placed(files: Iterable[RuleFile], placeholders: Placeholders) -> list[_Placed]:
@@ -127,7 +130,8 @@ def _placed(files: Iterable[RuleFile], placeholders: Placeholders) -> list[_Plac
 
 
 def lines_of(text: str, documents: Sequence[NewSigmaRule]) -> list[int]:
-    """The line, from 1, on which each document of a text begins, or where it ends to be YAML."""
+    """Returns the line, from 1, at which each document of a text begins, or at which it stops being
+    valid YAML."""
     found: list[int] = []
     at, line = 0, 1
     for one in documents:
@@ -145,13 +149,13 @@ def lines_of(text: str, documents: Sequence[NewSigmaRule]) -> list[int]:
 
 
 def trial_rules(documents: Iterable[NewSigmaRule]) -> list[JudgedRule]:
-    """The rules of loaded documents, to be tried; narrowed by the filters among them."""
+    """Returns the rules of loaded documents for a trial, with the filters among them applied."""
     return judged_rules([one for one in documents if one.compiled])
 
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Bounds how many processes parse at once."""
+    """Limits the number of concurrent parser processes."""
     if not _PARSERS.acquire(timeout=limits.SIGMA_PARSER_WAIT_S):
         raise BusyError("rules of other requests are being parsed")
     try:
@@ -161,8 +165,8 @@ def _turn() -> Iterator[None]:
 
 
 def compile_anew(database: Database) -> int:
-    """Compiles what was compiled by another version of the server or with other values of
-    placeholders, from its text; returns how many."""
+    """Recompiles documents that another version of the server compiled, or that were compiled with
+    other values of placeholders. Returns their number."""
     for _ in range(_COMPILED_TIMES):
         values = rule_placeholders.load(database)
         old = rules.outdated(database, CODEC_VERSION)
@@ -187,7 +191,7 @@ def _compiled(old: Sequence[NewSigmaRule], placeholders: Placeholders) -> Iterat
 
 
 def _with(files: Iterable[RuleFile], placeholders: Placeholders) -> Iterator[RuleFile]:
-    """The files with those values that they may name."""
+    """Yields the files with the placeholder values that they may use."""
     for one in files:
         named = placeholders_of(one.text) & placeholders.keys()
         given = {name: tuple(placeholders[name]) for name in named}

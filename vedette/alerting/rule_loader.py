@@ -1,7 +1,7 @@
-"""Loads files of Sigma rules in a process that may be lost (`rule_parser.py`).
+"""Loads files of Sigma rules in a disposable process (`rule_parser.py`).
 
-A file that the process cannot take (too much memory or time) is refused as `too_costly`, and
-another process goes on with the rest.
+A file that exceeds the process's memory or time is rejected as `too_costly`, and a new process
+continues with the rest.
 """
 
 import os
@@ -19,16 +19,27 @@ from vedette import limits
 from vedette.alerting.rule_messages import LENGTH_BYTES, RuleFile, write_message
 from vedette.detect.rule_codec import CODEC_VERSION
 from vedette.errors import BadRequestError
+from vedette.limits import Limit
 from vedette.state.policy.sigma_rule import NewSigmaRule
+
+SIGMA_FILE_S: Limit[float] = 60.0
+"""Time limit (s) per file, including the start of the process."""
+
+SIGMA_PARSERS_LOST_MAX: Limit[int] = 10
+"""Too costly files in one import after which it fails."""
+
+SIGMA_ANSWER_BYTES_MAX: Limit[int] = 256 * 1024 * 1024
+"""Bytes of the parsed documents of one file."""
+
 
 _PROGRAM: Final = "vedette.alerting.rule_parser"
 
 
 class RuleLoader:
-    """A context manager. Not thread-safe."""
+    """Manages the parser process; use as a context manager. Not thread-safe."""
 
-    def __init__(self, file_s: float = limits.SIGMA_FILE_S) -> None:
-        """`file_s` is how long one file may take, with the start of the process."""
+    def __init__(self, file_s: float = SIGMA_FILE_S) -> None:
+        """`file_s` is the time limit per file, including the start of the process."""
         self._file_s = file_s
         self._process: subprocess.Popen[bytes] | None = None
         self._lost = 0
@@ -40,8 +51,8 @@ class RuleLoader:
         self._end()
 
     def load(self, files: Iterable[RuleFile]) -> Iterator[list[NewSigmaRule]]:
-        """The documents of each file, in order. Raises BadRequestError when many files are too
-        costly: whoever made them means harm."""
+        """Yields the documents of each file, in order. Raises BadRequestError if many files are too
+        costly, a sign of an attack."""
         for file in files:
             yield self._load(file)
 
@@ -52,9 +63,9 @@ class RuleLoader:
                 return msgspec.msgpack.decode(answer, type=list[NewSigmaRule])
             self._end()
             self._lost += 1
-            if self._lost > limits.SIGMA_PARSERS_LOST_MAX:
+            if self._lost > SIGMA_PARSERS_LOST_MAX:
                 raise BadRequestError(
-                    f"more than {limits.SIGMA_PARSERS_LOST_MAX} files take too much time or memory"
+                    f"more than {SIGMA_PARSERS_LOST_MAX} files take too much time or memory"
                 )
             reason, message = "too_costly", "takes too much time or memory to read"
         else:
@@ -63,7 +74,7 @@ class RuleLoader:
         return [_refused(file, reason, message)]
 
     def _ask(self, message: bytes) -> bytes | None:
-        """The answer to a message; None when the process ended or took too long."""
+        """Returns the response to a message; None if the process ended or took too long."""
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -100,8 +111,8 @@ class RuleLoader:
 
 
 def _read(stream: IO[bytes], count: int, deadline_s: float) -> bytes | None:
-    """So many bytes, before the deadline; else None."""
-    if count > limits.SIGMA_ANSWER_BYTES_MAX:
+    """Reads `count` bytes before the deadline; None if that fails."""
+    if count > SIGMA_ANSWER_BYTES_MAX:
         return None
     data = bytearray()
     while len(data) < count:

@@ -1,6 +1,6 @@
-"""Messages to and from the process that parses rules (`rule_parser.py`): MessagePack, each after
-its length in 8 bytes. A `RuleFile` on its standard input, the file's documents on standard output.
-"""
+"""Messages to and from the process that parses rules (`rule_parser.py`): MessagePack, each preceded
+by its length in 8 bytes. Standard input carries `RuleFile`s, standard output the documents of each
+file."""
 
 from collections.abc import Mapping
 from typing import BinaryIO, Final
@@ -11,8 +11,8 @@ LENGTH_BYTES: Final = 8
 
 
 class RuleFile(msgspec.Struct):
-    """A file of rules. `origin` is kept with each of its documents; `placeholders` are the values
-    that it is read with."""
+    """A file of rules. Each of its documents stores `origin`. `placeholders` are the values that
+    the file is compiled with."""
 
     name: str
     text: str
@@ -21,7 +21,7 @@ class RuleFile(msgspec.Struct):
 
 
 def read_message(stream: BinaryIO) -> bytes | None:
-    """The next message; None at the end."""
+    """Reads the next message; None at the end."""
     head = stream.read(LENGTH_BYTES)
     if len(head) < LENGTH_BYTES:
         return None

@@ -1,8 +1,8 @@
 """A process that parses files of Sigma rules: `python -m vedette.alerting.rule_parser`.
 
-YAML and what pySigma makes of it can take any time and memory, whatever limits the text has. So
-it is done by a process that may be lost: its memory and its CPU time are limited, and whoever
-started it (`rule_loader.py`) waits only so long for an answer.
+Parsing YAML with pySigma can take unbounded time and memory, even for bounded texts. So a
+disposable process does it: its memory and CPU time are limited, and its parent (`rule_loader.py`)
+waits for a response up to a deadline.
 """
 
 import resource
@@ -10,7 +10,6 @@ import sys
 
 import msgspec
 
-from vedette import limits
 from vedette.alerting.rule_messages import RuleFile, read_message, write_message
 from vedette.detect.correlation import Correlation
 from vedette.detect.rule import Rule
@@ -22,11 +21,18 @@ from vedette.detect.rule_codec import (
 )
 from vedette.detect.rule_filter import RuleFilter
 from vedette.detect.sigma.load import Document, load_documents
+from vedette.limits import Limit
 from vedette.state.policy.sigma_rule import NewSigmaRule
+
+SIGMA_PARSER_BYTES_MAX: Limit[int] = 1024 * 1024 * 1024
+"""Address space of the process that parses rules; the public rule set needs a fifth of it."""
+
+SIGMA_FILE_CPU_S: Limit[int] = 20
+"""CPU seconds for one file of rules; public files take 1 ms."""
 
 
 def documents_of(file: RuleFile) -> list[NewSigmaRule]:
-    """The documents of a file, as they are kept."""
+    """Parses a file into documents to store."""
     documents = load_documents(file.text, file.name, file.placeholders)
     return [_kept(one, file.origin) for one in documents]
 
@@ -58,21 +64,21 @@ def _kept(document: Document, origin: str) -> NewSigmaRule:
 
 
 def _limit() -> None:
-    memory = limits.SIGMA_PARSER_BYTES_MAX
+    memory = SIGMA_PARSER_BYTES_MAX
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _limit_file() -> None:
-    """CPU seconds for the next file: the kernel ends the process above."""
+    """Limits the CPU time for the next file; the kernel kills the process above the limit."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + limits.SIGMA_FILE_CPU_S
+    seconds = int(used.ru_utime + used.ru_stime) + SIGMA_FILE_CPU_S
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
 
 def main() -> None:
-    """Answers until standard input ends."""
+    """Answers messages until standard input ends."""
     _limit()
     read, write = sys.stdin.buffer, sys.stdout.buffer
     while (message := read_message(read)) is not None:

@@ -1,6 +1,7 @@
-"""Tries rules on records without storing anything: the batch processor of ingest, over no store.
+"""Tries rules on records without storing anything: the batch processor of ingest, with an empty
+store.
 
-So a trial and ingest agree on what an event is, what is known of its process, and what fires.
+A trial and ingest therefore agree on events, process metadata and hits.
 """
 
 from collections import Counter
@@ -9,12 +10,12 @@ from dataclasses import dataclass
 
 from pyroaring import BitMap
 
-from vedette import limits
 from vedette.detect.judged_rule import JudgedRule
 from vedette.detect.rule import Rule
 from vedette.detect.verify import matched_fields
 from vedette.detect.views.event import Event
 from vedette.ingest.normalise.normaliser import Keep
+from vedette.limits import Limit
 from vedette.model.host import HostProcess, SensorRef, Sighting
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.decoded_batch import decode_submission
@@ -24,12 +25,16 @@ from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlac
 from vedette.pipeline.submission import Submission, request_key
 from vedette.pipeline.time_windows import TimeWindows
 
+RULE_TRIAL_PROCESSES_MAX: Limit[int] = 200_000
+"""Processes whose metadata a trial of rules caches."""
+
+
 _GROUP = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TrialHit:
-    """A rule that fired on one event."""
+    """A rule that fired on an event."""
 
     rule_id: str
     hostname: str
@@ -39,12 +44,12 @@ class TrialHit:
 
 
 class RuleTrial:
-    """Judges records of any number of hosts, chunk by chunk; what a chunk says of a process is
-    known in it and in later ones. Not thread-safe."""
+    """Judges records of any hosts, chunk by chunk. Process metadata in a chunk applies to it and to
+    later chunks. Not thread-safe."""
 
     def __init__(self, rules: Sequence[JudgedRule], now_us: int) -> None:
         nothing = _Nothing()
-        assigner = SegmentAssigner(nothing, limits.RULE_TRIAL_PROCESSES_MAX)
+        assigner = SegmentAssigner(nothing, RULE_TRIAL_PROCESSES_MAX)
         assigner.begin_empty()
         self._processor = BatchProcessor(
             HostCache(nothing, nothing),
@@ -58,18 +63,18 @@ class RuleTrial:
         self._now_us = now_us
         self._seq = 0
         self.rejected: Counter[str] = Counter()
-        """Records that cannot be judged, by reason."""
+        """Unusable records, by reason."""
 
     @property
     def events(self) -> int:
-        """Events that any rule was asked of."""
+        """Events that were compared with any rule."""
         return self._processor.rules.events
 
     def judge(
         self, records: Iterable[bytes], host: str = "", identity: bytes = b""
     ) -> list[TrialHit]:
-        """The hits of one chunk, in the order of its records. `host` is that of all records,
-        whatever they say; `identity` distinguishes chunks whose records have no numbers."""
+        """Returns the hits of one chunk, in the order of its records. `host` overrides the host
+        names in the records. `identity` distinguishes chunks whose records have no numbers."""
         self._seq += 1
         texts = list(records)
         key = request_key(identity or self._seq.to_bytes(8, "big"))
@@ -92,16 +97,22 @@ class RuleTrial:
 
 
 class _Nothing:
-    """A store and a state without any content; hosts are numbered as they appear."""
+    """An empty store and state. Numbers hosts as they appear."""
 
     def __init__(self) -> None:
         self._sensors: dict[str, SensorRef] = {}
         self._channels: dict[str, int] = {}
 
     def resolve(
-        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+        self,
+        hosts: Mapping[str, Sighting],
+        group_id: int,
+        now_us: int,
+        *,
+        any_group: bool = False,
+        sensor_id: int = 0,
     ) -> dict[str, SensorRef]:
-        del now_us
+        del now_us, any_group, sensor_id
         for name, sighting in hosts.items():
             known = self._sensors.get(name)
             if known is None:
@@ -119,7 +130,7 @@ class _Nothing:
         computer_sid: str = "",
         adapters: str = "",
     ) -> None:
-        """Nobody asks when a host was seen."""
+        """Does nothing: trials need no contact times."""
 
     def codes(self, names: Iterable[str], group_id: int) -> dict[str, int]:
         del group_id

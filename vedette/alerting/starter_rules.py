@@ -1,5 +1,5 @@
-"""Keeps the starter pack (`detect/starter/`) among the rules of a server: once, and its newer
-versions after an upgrade. What somebody changed or deleted stays as they left it."""
+"""Maintains the starter pack (`detect/starter/`) among the rules of a server: installs it once, and
+updates it after an upgrade. Rules that a user changed or deleted stay as they are."""
 
 from hashlib import sha256
 from typing import Final
@@ -16,12 +16,12 @@ from vedette.state.policy.rules import StarterPack
 log = structlog.get_logger(__name__)
 
 ORIGIN: Final = "starter"
-"""Of a rule of the pack; one that is added anew by other means has another."""
+"""Origin of the pack's rules; a rule that is added again by other means has another origin."""
 
 
 def install_starter(database: Database, now_us: int) -> int:
-    """Adds what is new of the pack; returns how many rules were added or changed. Raises
-    UnavailableError, BusyError."""
+    """Adds new and changed rules of the pack and returns their number. Raises UnavailableError,
+    BusyError."""
     files = [RuleFile(name, text, ORIGIN) for name, text in starter_texts()]
     digest = sha256("".join(f"{one.name}\n{one.text}" for one in files).encode()).hexdigest()
     before = rules.starter_pack(database)

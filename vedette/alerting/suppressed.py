@@ -1,4 +1,4 @@
-"""Which new alerts a suppression rule keeps quiet. Pure."""
+"""Applies suppression rules to new alerts. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from vedette.model.findings.alert import AlertRow
 from vedette.query import check, compile_match, parse_stored
 from vedette.query.compile.document import ALERT as ALERT_DOCUMENT
 from vedette.query.match import Predicate, Prepared
-from vedette.state.policy.suppressions import Suppression
+from vedette.record.objects.suppression import Suppression
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Suppressor:
-    """The rules in force, in the order of their ids."""
+    """The rules in force, sorted by id."""
 
     rules: tuple[tuple[int, Predicate], ...]
 
     def rule_for(self, row: AlertRow) -> int | None:
-        """The id of the first rule that matches the alert; None without one."""
+        """Returns the id of the first rule that matches the alert, or None."""
         if not self.rules:
             return None
         prepared = Prepared(row, document=ALERT_DOCUMENT)
@@ -32,7 +32,7 @@ class Suppressor:
 
 
 def predicate_of(text: str, now_us: int) -> Predicate:
-    """A query over alerts, stored or bare, as a predicate. Raises QueryError."""
+    """Compiles a query over alerts, stored or bare, to a predicate. Raises QueryError."""
     tree = check(parse_stored(text, ALERT), ALERT, now_us=now_us)
     try:
         return compile_match(tree)
@@ -41,8 +41,8 @@ def predicate_of(text: str, now_us: int) -> Predicate:
 
 
 def suppressor_of(rules: Iterable[Suppression], now_us: int) -> Suppressor:
-    """The rules as predicates. A query that an older version accepted and this one does not is
-    left out: it must not hide everything, nor stop detection."""
+    """Compiles the rules to predicates. Skips a query that only an older version accepted: it must
+    neither hide every alert nor stop detection."""
     found = []
     for rule in rules:
         try:

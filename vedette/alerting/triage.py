@@ -1,4 +1,4 @@
-"""What people do with alerts: status, who looks after it, notes, reports that are ignored."""
+"""Changes of alerts by users: status, assignee, notes, ignored reports."""
 
 import secrets
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import msgspec
 from vedette.alerting import undo
 from vedette.alerting.undo import UndoRecord
 from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import ALERT_AUDIT_QUERY_CHARS_MAX, NEWEST_ALERT_US
+from vedette.limits import REPORTS_IGNORED_BATCH, Limit
 from vedette.model.findings.alert import AlertRow, HistoryEntry
 from vedette.model.scope import Scope
 from vedette.query import Condition
@@ -26,10 +26,18 @@ from vedette.store.read.detection.cloud_alerts import newest_creation_us
 from vedette.store.write.alert_changes import AlertChange, change_alerts
 from vedette.store.write.alerts import ALERT_WRITERS
 
+ALERT_AUDIT_QUERY_CHARS_MAX: Limit[int] = 8_192
+"""Characters of a query in the audit."""
+
+NEWEST_ALERT_US: Limit[int] = 60 * 60 * 1_000_000
+"""Period (us) before now that is searched for the newest alert; exceeds the differences of servers'
+clocks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What alerts shall become; None leaves as it is. `status` is one of `model/alert.STATUSES`."""
+    """Values to set on alerts; None leaves a value unchanged. `status` is in
+    `model/alert.STATUSES`."""
 
     status: str | None = None
     assigned_to: str | None = None
@@ -39,27 +47,27 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Analyst:
-    """Who changes alerts, and when (epoch microseconds)."""
+    """The author of a change of alerts, and its time (epoch us)."""
 
     user_id: int
     username: str
     time_us: int
     may_ignore: bool = False
-    """Whether they may have reports ignored, for the hosts of every group."""
+    """Whether the user may ignore reports for hosts of all groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkChanged:
-    """What a bulk change did, or taking it back."""
+    """Result of a bulk change or of its undo."""
 
     changed: int
-    """Alerts that were not so already."""
+    """Alerts whose values differed before."""
     action_id: str
-    """By which it can be undone, "" where it cannot."""
+    """Id for undoing the change; "" if it cannot be undone."""
     reports: Sequence[ReportKey]
-    """Those that are ignored or not ignored any more: searches of reports should say so too."""
+    """Reports whose ignored state changed; searches of reports must show it too."""
     ignored: bool = False
-    """What these are now."""
+    """The new state of these reports."""
 
 
 def change_alert(
@@ -67,7 +75,8 @@ def change_alert(
 ) -> AlertRow:
     """Changes one alert of the scope and returns it. Raises NotFoundError.
 
-    Alerts lie in another store than the audit log: its entry is written before the change."""
+    Alerts and audit log are in different databases; the audit entry is written before the change.
+    """
     with database.exclusive(ALERT_WRITERS):
         _note(database, _known(engine, scope, alert_id), wanted)
         change_alerts(engine, ids_condition([alert_id]), scope, _change(wanted, by))
@@ -82,7 +91,7 @@ def _known(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
 
 
 def _note(database: Database, alert: AlertRow, wanted: Wanted) -> None:
-    """Nothing of what is so already."""
+    """Writes an audit entry with the values that change; none if nothing changes."""
     given = {name: value for name, value in asdict(wanted).items() if value is not None}
     after = {name: value for name, value in given.items() if value != alert[name]}
     if after:
@@ -100,10 +109,11 @@ def change_alerts_at_once(
     by: Analyst,
     expected: int | None = None,
 ) -> BulkChanged:
-    """Changes all alerts of the scope that a condition selects, or none. `selected` gives the audit
-    which. An ignored report makes no more alerts.
+    """Changes all alerts of the scope that a condition selects. `selected` describes the selection
+    in the audit. An ignored report raises no more alerts.
 
-    Raises ConflictError when the selection is not the `expected` number of alerts.
+    Raises ConflictError, and changes nothing, if the selection does not have the `expected` number
+    of alerts.
     """
     change = _change(wanted, by)
     with database.exclusive(ALERT_WRITERS):
@@ -122,9 +132,9 @@ def change_alerts_at_once(
             )
         reports = [] if wanted.report_ignored is None else reports_of(engine, where, scope)
         changed = change_alerts(engine, where, scope, change)
+        others = _set_ignored(database, reports, wanted.report_ignored, by)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, changed)
-            others = _set_ignored(transaction, reports, wanted.report_ignored, by)
             action_id = undo.save(
                 transaction, change, earlier if changed else [], others, (by.user_id, by.username)
             )
@@ -132,23 +142,27 @@ def change_alerts_at_once(
 
 
 def _set_ignored(
-    transaction: Transaction, reports: Sequence[ReportKey], ignored: bool | None, by: Analyst
+    database: Database, reports: Sequence[ReportKey], ignored: bool | None, by: Analyst
 ) -> list[ReportKey]:
-    """Ignores reports or hears them again; those that were not so already."""
+    """Starts or stops ignoring reports, `REPORTS_IGNORED_BATCH` per transaction. Returns the
+    reports that changed."""
     if ignored is None:
         return []
-    known = ignored_reports.ignored_among(transaction, reports)
     ignorer = Ignorer(by.user_id, by.username, by.time_us)
-    ignored_reports.set_ignored(transaction, reports, ignored=ignored, by=ignorer)
-    return [report for report in reports if (report in known) != ignored]
+    changed: set[ReportKey] = set()
+    for start in range(0, len(reports), REPORTS_IGNORED_BATCH):
+        some = reports[start : start + REPORTS_IGNORED_BATCH]
+        with database.writing() as transaction:
+            changed |= ignored_reports.set_ignored(transaction, some, ignored=ignored, by=ignorer)
+    return [report for report in reports if report in changed]
 
 
 def undo_change(
     engine: Engine, database: Database, scope: Scope, action_id: str, by: Analyst
 ) -> BulkChanged:
-    """Takes back a bulk change of the caller's; `changed` is how many alerts are again what they
-    were. Those that were changed since stay, and so do reports that somebody ignored or heard
-    again since. Raises NotFoundError, also after the time for it."""
+    """Undoes a bulk change of the caller; `changed` is the number of restored alerts. Skips alerts
+    that changed since, and reports whose ignored state changed since. Raises NotFoundError, also
+    after the time limit."""
     with database.exclusive(ALERT_WRITERS):
         with database.reading() as connection:
             known = undo.load(connection, action_id, by.user_id, by.time_us)
@@ -170,16 +184,17 @@ def undo_change(
             change = replace(_change(wanted, by), resolved_us=state.resolved_us)
             where = all_conditions((ids_condition(state.ids), undo.still_as_changed(known)))
             restored += change_alerts(engine, where, scope, change)
+        if reports:
+            _set_ignored(database, reports, not known.ignored, by)
         with database.writing() as transaction:
             alert_audit.finish(transaction, audit_id, restored)
-            if reports:
-                _set_ignored(transaction, reports, not known.ignored, by)
             undo.forget(transaction, known.change_id)
     return BulkChanged(restored, "", reports, not known.ignored)
 
 
 def _to_undo(connection: Transaction, known: UndoRecord, by: Analyst) -> list[ReportKey]:
-    """The reports that are still as the change left them; none for who may not ignore any more."""
+    """Returns the reports that are still as the change left them; [] if the user may no longer
+    ignore reports."""
     if not by.may_ignore:
         return []
     if not known.ignored:
@@ -199,26 +214,27 @@ def _check_expected(engine: Engine, where: Condition, scope: Scope, expected: in
 
 
 def except_ids_condition(ids: Sequence[str]) -> Condition:
-    """The alerts without these ids, in lower case."""
+    """Selects alerts whose ids are not among `ids` (lower case)."""
     return Condition("id NOT IN {except_ids:Array(String)}", {"except_ids": list(ids)})
 
 
 def newest_alert_us(engine: Engine, database: Database, now_us: int) -> int:
-    """By when the alerts that are there now were made (epoch microseconds); all others are made
-    later. Waits for alerts that are being written: those have their times before they are seen."""
+    """Returns the time (epoch us) by which all present alerts were created; later alerts have later
+    times. Waits for alerts that are being written, whose times are assigned before they are
+    visible."""
     with database.exclusive(ALERT_WRITERS):
         return newest_creation_us(engine, now_us - NEWEST_ALERT_US)
 
 
 def until_condition(time_us: int) -> Condition:
-    """The alerts that were made by a time (epoch microseconds)."""
+    """Selects alerts created by a time (epoch us)."""
     return Condition(
         "created_time <= fromUnixTimestamp64Micro({until_us:Int64}, 'UTC')", {"until_us": time_us}
     )
 
 
 def ids_condition(ids: Sequence[str]) -> Condition:
-    """The alerts with these ids, in lower case."""
+    """Selects alerts by id (lower case)."""
     return Condition(
         "1",
         {"alert_ids": list(ids)},
@@ -238,7 +254,7 @@ def _change(wanted: Wanted, by: Analyst) -> AlertChange:
         wanted.report_ignored,
     )
     return AlertChange(
-        # 63 bits: the state database has no unsigned numbers.
+        # 63 bits, since the state database has no unsigned integers.
         change_id=secrets.randbits(62) + 1,
         time_us=by.time_us,
         entry=msgspec.json.encode(entry).decode(),

@@ -1,8 +1,8 @@
-"""Taking back bulk changes of alerts: what the alerts were is kept for some minutes, and which
-reports were ignored, or heard again, by way of them.
+"""Undo of bulk changes of alerts: stores the earlier states of the alerts for some minutes, and the
+reports whose ignored state changed.
 
-What is kept lies in the state database, because older versions of an alert are merged away. An
-alert that was changed again since is left alone.
+The state database stores them, since the telemetry store merges older versions of alerts away. An
+alert that changed again since is not restored.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from vedette.errors import NotFoundError
-from vedette.limits import ALERT_UNDO_ALERTS_MAX, ALERT_UNDO_US
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.query import Condition
 from vedette.query.compile.alerts_sql import all_conditions
@@ -23,6 +23,12 @@ from vedette.store.read.detection.alert_selection import EarlierState, earlier_s
 from vedette.store.read.detection.alerts import count_alerts
 from vedette.store.write.alert_changes import AlertChange, differing
 
+ALERT_UNDO_ALERTS_MAX: Limit[int] = 20_000
+"""Alerts of one bulk change that can be undone; the state database stores their ids."""
+
+ALERT_UNDO_US: Limit[int] = 10 * 60 * 1_000_000
+"""Time (us) for which a bulk change can be undone; later, other users have continued from it."""
+
 
 class _Body(msgspec.Struct):
     entry: str
@@ -33,24 +39,24 @@ class _Body(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class UndoRecord:
-    """A change that can be taken back."""
+    """A change that can be undone."""
 
     change_id: int
     entry: str
-    """What it wrote at the end of each alert's history."""
+    """The entry that it appended to each alert's history."""
     states: Sequence[EarlierState]
     made_us: int
     ignored: bool | None
-    """What reports became, None where the change was not about them."""
+    """New ignored state of reports; None if the change did not concern reports."""
     reports: Sequence[ReportKey]
-    """Those that were not so before."""
+    """Reports that had another state before."""
 
 
 def before(
     engine: Engine, where: Condition, scope: Scope, change: AlertChange
 ) -> list[EarlierState] | None:
-    """The states that a change is about to replace; None where it cannot be taken back: too many
-    alerts."""
+    """Returns the states that a change is about to replace; None if too many alerts change for an
+    undo."""
     differ = all_conditions((where, differing(change)))
     if count_alerts(engine, differ, scope) > ALERT_UNDO_ALERTS_MAX:
         return None
@@ -64,8 +70,8 @@ def save(
     reports: Sequence[ReportKey],
     user: tuple[int, str],
 ) -> str:
-    """Keeps the states, and the reports that changed with them; the id to undo the change by, ""
-    where nothing changed or can be undone."""
+    """Stores the earlier states and the changed reports. Returns the id for the undo; "" if nothing
+    changed or the change cannot be undone."""
     if states is None or not (states or reports) or len(reports) > ALERT_UNDO_ALERTS_MAX:
         return ""
     body = _Body(change.entry, list(states), change.report_ignored, list(reports))
@@ -82,7 +88,7 @@ def save(
 
 
 def load(connection: Transaction, action_id: str, user_id: int, now_us: int) -> UndoRecord:
-    """The change of a user that can still be taken back. Raises NotFoundError."""
+    """Returns a user's change that can still be undone. Raises NotFoundError."""
     is_number = action_id.isascii() and action_id.isdecimal() and len(action_id) < 20
     number = int(action_id) if is_number else -1
     kept = alert_undo.get(connection, number) if 0 <= number < 1 << 63 else None
@@ -95,12 +101,12 @@ def load(connection: Transaction, action_id: str, user_id: int, now_us: int) -> 
 
 
 def forget(connection: Transaction, change_id: int) -> None:
-    """Removes a change that was taken back."""
+    """Deletes a change that was undone."""
     alert_undo.remove(connection, change_id)
 
 
 def still_as_changed(known: UndoRecord) -> Condition:
-    """Alerts whose latest change by a person is that one; they may have been hit again."""
+    """Selects alerts whose latest change by a user is this one; they may have had further hits."""
     return Condition(
         "notEmpty(history) AND history[-1] = {undone_entry:String}", {"undone_entry": known.entry}
     )

@@ -1,7 +1,7 @@
-"""Jobs that change the workflow of alerts, as search v7 lets callers start them.
+"""Jobs that change the workflow of alerts, started by callers of search v7.
 
-A job is done by the timer of whichever server takes it first. It may be killed anywhere: done
-again, it changes nothing twice (`change_alerts` leaves alone what is so already).
+The timer of one server runs a job. The job may be killed at any point: a repetition changes nothing
+twice, since `change_alerts` skips alerts that already have the values.
 """
 
 import secrets
@@ -28,11 +28,12 @@ log = structlog.get_logger(__name__)
 _WORKERS = "workflow jobs"
 
 STATUSES = {"OPEN": "Unresolved", "IN_PROGRESS": "In Progress", "CLOSED": "Resolved"}
-"""State of an alert by workflow status; a closed one with FALSE_POSITIVE is a `False Positive`."""
+"""Maps workflow status to alert status; a closed alert with FALSE_POSITIVE becomes `False
+Positive`."""
 
 
 class WorkflowRequest(msgspec.Struct, frozen=True):
-    """What a job does to which alerts."""
+    """Alert ids of a job, and the changes to make."""
 
     ids: list[str]
     status: str = ""
@@ -43,14 +44,14 @@ class WorkflowRequest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowJobs:
-    """Does waiting jobs."""
+    """Runs the waiting workflow jobs, on one server of a cluster at a time."""
 
     engine: Engine
     database: Database
     clock: Clock
 
     def run(self) -> None:
-        """Does all that wait; a job that cannot be done is marked so."""
+        """Runs all waiting jobs; marks jobs that fail."""
         if not cloud_jobs.waiting(self.database):
             return
         with self.database.exclusive(_WORKERS):  # servers of a cluster take turns
@@ -65,7 +66,7 @@ class WorkflowJobs:
                 self._change(job, request)
         except VedetteError as error:
             if error.reason in ("unavailable", "deadline"):
-                raise  # the next round does it again
+                raise  # the next round retries it
             log.warning("a workflow job failed", job=job.id, reason=error.reason)
             now_us = self.clock.now_us()
             cloud_jobs.finish(self.database, job.id, now_us, errors=error.message)
@@ -79,7 +80,7 @@ class WorkflowJobs:
             change_alerts_at_once(
                 self.engine,
                 self.database,
-                Scope(None),  # the ids were chosen within the caller's scope
+                Scope(None),  # the ids were selected within the caller's scope
                 ids_condition(request.ids),
                 f"job {job.id}, {len(request.ids)} ids",
                 wanted,
@@ -94,7 +95,7 @@ class WorkflowJobs:
 
 
 def _wanted(request: WorkflowRequest) -> Wanted | None:
-    """The change of the alerts themselves; None where there is none."""
+    """Returns the change of the alerts themselves, or None."""
     status = STATUSES.get(request.status)
     if request.determination == "FALSE_POSITIVE" and request.status == "CLOSED":
         status = "False Positive"

@@ -1,1 +1,1 @@
-"""How a server is copied while it runs, and made again from a copy."""
+"""Backups of a running server, and restore."""

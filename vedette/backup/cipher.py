@@ -1,9 +1,9 @@
-"""Encryption of backups: AES-256-GCM in pieces, with a key of its own for each content.
+"""Encryption of backups: AES-256-GCM in pieces, with a separate key for each content.
 
-The key of a content is derived from the master key and the SHA-256 of the content, so equal
+The key of a content is derived from the master key and the SHA-256 of the content. So equal
 contents encrypt to equal bytes, which keeps incremental backups small, and no nonce is ever used
-twice for different bytes. Each piece is bound to its place and to whether it is the last, so pieces
-can be neither reordered nor cut off.
+twice for different bytes. The authenticated data of each piece includes its number and whether it
+is the last, so pieces can be neither reordered nor cut off.
 """
 
 import hashlib
@@ -30,15 +30,15 @@ class Cipher:
         self._key = key
 
     def encrypted(self, sha256: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces, each of at most `BACKUP_PIECE_BYTES`, of a content with that hash."""
+        """Encrypts the pieces, each at most `BACKUP_PIECE_BYTES`, of a content with that hash."""
         cipher = self._cipher(sha256)
         for number, (piece, is_last) in enumerate(_with_end(pieces)):
             yield cipher.encrypt(_nonce(number), piece, _place(number, is_last))
 
     def decrypted(self, sha256: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """What `encrypted` was given, from pieces of any size.
+        """Yields the input of `encrypted`, from encrypted pieces of any size.
 
-        Raises BadRequestError for another key, and for bytes that were changed.
+        Raises BadRequestError for another key, and for modified bytes.
         """
         cipher = self._cipher(sha256)
         sized = _resized(pieces, BACKUP_PIECE_BYTES + _TAG_LENGTH)
@@ -55,7 +55,7 @@ class Cipher:
 
 
 def read_key(path: Path) -> bytes:
-    """The key of a file that `write_key` made. Raises BadRequestError."""
+    """Returns the key of a file written by `write_key`. Raises BadRequestError."""
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
@@ -66,7 +66,7 @@ def read_key(path: Path) -> bytes:
 
 
 def write_key(path: Path) -> None:
-    """A new key in a new file that only its owner can read. Raises BadRequestError."""
+    """Writes a new key to a new file that only its owner can read. Raises BadRequestError."""
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except OSError as error:
@@ -84,7 +84,7 @@ def _place(number: int, is_last: bool) -> bytes:
 
 
 def _with_end(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Each piece, and whether it is the last; an empty one for none."""
+    """Yields each piece and whether it is the last; a single empty piece if there are none."""
     before: bytes | None = None
     for piece in pieces:
         if before is not None:
@@ -94,7 +94,7 @@ def _with_end(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _resized(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in pieces of `size`, the last one shorter."""
+    """Yields the same bytes in pieces of `size`, the last one shorter."""
     buffer = bytearray()
     for piece in pieces:
         buffer += piece

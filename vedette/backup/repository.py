@@ -1,13 +1,15 @@
 """Backups in a blob store: contents by their hash, and for each backup a list of its files.
 
-A file that did not change since the backup before is not read again, and a content that is stored
-already is not stored again. A backup exists once its list does, and the list is written last: a
-backup that was interrupted leaves contents that the next one uses. Everything is verified by its
-hash when it is read.
+A file that has not changed since the previous backup is not read again, and a content that is
+already stored is not stored again. A backup exists once its list does, and the list is written
+last: an interrupted backup leaves contents that the next one uses. Every read is verified by its
+hash.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,8 +18,10 @@ import msgspec
 
 from vedette.backup.cipher import Cipher
 from vedette.blobs.blob_store import BlobKey, BlobStore, open_verified, pieces_of
+from vedette.blobs.open_folder import OpenFolder, is_link_error, path_parts
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import BACKUP_PIECE_BYTES
+from vedette.file_tree import walk
+from vedette.limits import BACKUP_PIECE_BYTES, PATH_SHOWN_CHARS
 
 _VERSION: Final = 1
 
@@ -30,9 +34,9 @@ class StoredFile(msgspec.Struct, frozen=True):
     size: int
     changed_ns: int
     sha256: str
-    """Of its content."""
+    """Hash of the content."""
     blob: str
-    """Of what is stored: the same, or of the encrypted content."""
+    """Hash of the stored bytes: the same, or that of the encrypted content."""
 
 
 class StoredLink(msgspec.Struct, frozen=True):
@@ -43,7 +47,7 @@ class StoredLink(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a backup consists of."""
+    """The content of a backup."""
 
     version: int
     made_us: int
@@ -54,7 +58,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class _Envelope(msgspec.Struct, frozen=True):
-    """The list as it is stored: plain, or encrypted with the key of its hash."""
+    """The list as stored: plain, or encrypted with the key of its hash."""
 
     sha256: str
     is_encrypted: bool
@@ -66,16 +70,16 @@ class Backup:
     """A backup of a repository."""
 
     id: str
-    """The name of its list: 64 hex digits; the first 12 are enough to name it."""
+    """The name of its list: 64 hex digits; the first 12 are enough to identify it."""
     made_us: int
     files: int
     size: int
-    """Bytes when restored."""
+    """Size in bytes when restored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What was done for one file."""
+    """Result for one file."""
 
     path: str
     size: int
@@ -98,17 +102,26 @@ class Repository:
         note: Callable[[Progress], None],
         left_out: frozenset[str] = frozenset(),
     ) -> Backup:
-        """Stores every file below `source`, which must not change meanwhile, but for those at its
-        top that are `left_out`."""
+        """Stores every file below `source`, which must not change meanwhile, except the top-level
+        names in `left_out`. Raises OSError for an unreadable folder or file: a backup is complete
+        or does not exist.
+
+        Raises BadRequestError for a link that `restore` would refuse: the backup would lack the
+        target of the link.
+        """
+        paths = {str(path.relative_to(source)): path for path in _below(source, left_out)}
+        links = [
+            StoredLink(name, _link_target(path, source))
+            for name, path in paths.items()
+            if path.is_symlink()
+        ]
+        _check_links(links)
         known = self._newest_files()
-        files, links, folders = [], [], []
-        for path in sorted(source.rglob("*")):
-            name = str(path.relative_to(source))
-            if name.partition("/")[0] in left_out:
-                continue
+        files, folders = [], []
+        for name, path in paths.items():
             if path.is_symlink():
-                links.append(StoredLink(name, str(path.readlink())))
-            elif path.is_dir():
+                continue
+            if path.is_dir():
                 folders.append(name)
             elif path.is_file():
                 files.append(self._store(path, name, known, note))
@@ -116,12 +129,12 @@ class Repository:
         return self._write(manifest)
 
     def backups(self) -> list[Backup]:
-        """Every backup, the oldest first. Raises BadRequestError without the right key."""
+        """Returns every backup, the oldest first. Raises BadRequestError without the right key."""
         found = [self._read(info.key.sha256) for info in self._blobs.blobs("backup_lists")]
         return sorted((_summary(name, one) for name, one in found), key=lambda one: one.made_us)
 
     def find(self, wanted: str = "") -> str:
-        """The id of a backup by its beginning; the newest for "". Raises NotFoundError."""
+        """Returns the id of a backup by its prefix; the newest for "". Raises NotFoundError."""
         known = self.backups()
         if not wanted and known:
             return known[-1].id
@@ -131,8 +144,8 @@ class Repository:
         return found[0]
 
     def verify(self, backup_id: str) -> int:
-        """Reads every file of a backup; how many are whole. Raises UnavailableError or
-        NotFoundError for the first that is damaged or missing."""
+        """Reads every file of a backup; returns the number of files. Raises UnavailableError or
+        NotFoundError for the first damaged or missing file."""
         _, manifest = self._read(backup_id)
         for file in manifest.files:
             for _ in self._content(file):
@@ -140,27 +153,29 @@ class Repository:
         return len(manifest.files)
 
     def restore(self, backup_id: str, target: Path, note: Callable[[Progress], None]) -> Backup:
-        """Writes a backup into the new directory `target`. Raises as `verify` does, and
-        BadRequestError for a list that names places outside."""
+        """Writes a backup into the new directory `target`. Raises the errors of `verify`, and
+        BadRequestError for a list with paths outside of it."""
         _, manifest = self._read(backup_id)
+        _check_links(manifest.links)
         target.mkdir(mode=0o700, parents=True)
-        for folder in manifest.folders:
-            _inside(target, folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        for link in manifest.links:
-            _inside(target, str(Path(link.path).parent / link.target))
-            _inside(target, link.path).symlink_to(link.target)
-        for file in manifest.files:
-            path = _inside(target, file.path)
-            with path.open("xb") as written:
-                for piece in self._content(file):
-                    written.write(piece)
-            path.chmod(file.mode & 0o700)
-            note(Progress(file.path, file.size, True))
+        with OpenFolder.root(target) as root:
+            for name in manifest.folders:
+                with _refusing_links(name), root.below(path_parts(name), mode=0o700):
+                    pass
+            for file in manifest.files:
+                self._restore_file(root, file)
+                note(Progress(file.path, file.size, True))
+            # Links last: nothing is written through a link.
+            for link in manifest.links:
+                *folders, name = path_parts(link.path)
+                with _refusing_links(link.path), root.below(tuple(folders), mode=0o700) as folder:
+                    folder.create_link(name, link.target)
         return _summary(backup_id, manifest)
 
     def forget(self, keep: int) -> int:
-        """Removes all backups but the newest `keep`, at least one, and what only they need;
-        returns how many backups. Nothing else may use the repository meanwhile."""
+        """Removes all backups except the newest `keep`, at least one, and the contents that only
+        they need; returns the number of removed backups. Nothing else may use the repository
+        meanwhile."""
         old = self.backups()[: -max(1, keep)]
         for backup in old:
             self._blobs.delete(BlobKey("backup_lists", backup.id))
@@ -173,6 +188,16 @@ class Repository:
             if info.key.sha256 not in needed:
                 self._blobs.delete(info.key)
         return len(old)
+
+    def _restore_file(self, root: OpenFolder, file: StoredFile) -> None:
+        *folders, name = path_parts(file.path)
+        with (
+            _refusing_links(file.path),
+            root.below(tuple(folders), mode=0o700) as folder,
+            folder.create_file(name, file.mode & 0o700) as written,
+        ):
+            for piece in self._content(file):
+                written.write(piece)
 
     def _store(
         self,
@@ -200,7 +225,7 @@ class Repository:
         )
 
     def _hashes(self, path: Path) -> tuple[str, str]:
-        """Of the content, and of what is stored of it."""
+        """Returns the hash of the content, and that of the stored bytes."""
         digest = hashlib.sha256()
         for piece in _read_pieces(path):
             digest.update(piece)
@@ -213,12 +238,13 @@ class Repository:
         return sha256, stored.hexdigest()
 
     def _shown(self, path: Path, sha256: str) -> Iterator[bytes]:
-        """What is stored of a file."""
+        """Yields the bytes to store for a file."""
         pieces = _read_pieces(path)
         return pieces if self._cipher is None else self._cipher.encrypted(sha256, pieces)
 
     def _content(self, file: StoredFile) -> Iterator[bytes]:
-        """The content of a file, verified; the whole was verified before the first piece."""
+        """Yields the content of a file, verified; the stored bytes are verified before the first
+        piece."""
         digest = hashlib.sha256()
         with open_verified(self._blobs, BlobKey("backups", file.blob)) as stored:
             pieces = pieces_of(stored)
@@ -270,26 +296,71 @@ class Repository:
         return backup_id, manifest
 
 
+def _below(source: Path, left_out: frozenset[str]) -> list[Path]:
+    """Returns all paths below a folder, sorted. Raises OSError for a folder that cannot be
+    listed."""
+    found: list[Path] = []
+    for folder, folders, names in walk(source):
+        if folder == source:
+            folders[:] = [name for name in folders if name not in left_out]
+            names = [name for name in names if name not in left_out]
+        found += [folder / name for name in (*folders, *names)]
+    return sorted(found)
+
+
 def _summary(name: str, manifest: Manifest) -> Backup:
     size = sum(file.size for file in manifest.files)
     return Backup(name, manifest.made_us, len(manifest.files), size)
 
 
-def _inside(target: Path, name: str) -> Path:
-    """A path below `target`. Raises BadRequestError for one that leads out."""
-    path = Path(name)
-    depth = 0
-    for part in path.parts:
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            raise BadRequestError(f"the backup names a place outside: {name[:80]!r}")
-    if path.is_absolute() or not path.parts:
-        raise BadRequestError(f"the backup names a place outside: {name[:80]!r}")
-    return target / path
+def _check_links(links: Sequence[StoredLink]) -> None:
+    """Raises BadRequestError for a link that leads out of the directory, or through another link:
+    users of the restored directory follow its links."""
+    paths = {link.path for link in links}
+    for link in links:
+        place = list(path_parts(link.path)[:-1])
+        for part in link.target.split("/"):
+            if part == "..":
+                is_inside = bool(place)
+                del place[-1:]
+            elif part not in ("", "."):
+                place.append(part)
+                is_inside = "/".join(place) not in paths
+            else:
+                is_inside = True
+            if not is_inside or link.target.startswith("/"):
+                raise BadRequestError(
+                    f"{link.path[:PATH_SHOWN_CHARS]}: is a link to a place outside of the data "
+                    f"directory, or to another link: {link.target[:PATH_SHOWN_CHARS]!r}"
+                )
+
+
+@contextmanager
+def _refusing_links(name: str) -> Iterator[None]:
+    """Translates the error for a path through a link or a file."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FileExistsError) or is_link_error(error):
+            raise BadRequestError(
+                f"the backup names one path twice, or a path through a link or a file: "
+                f"{name[:PATH_SHOWN_CHARS]!r}"
+            ) from None
+        raise
+
+
+def _link_target(path: Path, source: Path) -> str:
+    """Returns the target of a link; relative for an absolute target within `source`."""
+    target, root = path.readlink(), source.absolute()
+    if target.is_absolute() and target.is_relative_to(root):
+        return os.path.relpath(target, path.absolute().parent)
+    return str(target)
 
 
 def _read_pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    # Does not follow a link that replaced the file since it was listed.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
         while piece := file.read(BACKUP_PIECE_BYTES):
             yield piece
 

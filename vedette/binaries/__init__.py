@@ -1,1 +1,1 @@
-"""Files of programs: what is read from their bytes, in a process with limits."""
+"""Facts about program files, read from their bytes in a process with limits."""

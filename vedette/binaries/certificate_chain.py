@@ -1,8 +1,8 @@
 """Builds and judges the chain from the certificate of a signer to a trusted root.
 
-A certificate signs the next one when the names fit, the signature is right and it is an authority.
-Revocation is not asked for: that would tell others which files are here. What an operator knows to
-be revoked goes into the list of distrusted certificates.
+A certificate signs the next one if the names match, the signature verifies and it is an authority.
+Revocation is not queried, because that would reveal to others which files are stored. Certificates
+that an operator knows to be revoked belong in the list of distrusted certificates.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,22 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from vedette.binaries.trust_store import TrustStore
-from vedette.limits import CERTIFICATE_CHAIN_MAX, CERTIFICATE_CHECKS_MAX
+from vedette.limits import Limit
+
+CERTIFICATE_CHAIN_MAX: Limit[int] = 10
+"""Certificates from a signer to its root; real chains have three or four."""
+
+CERTIFICATE_CHECKS_MAX: Limit[int] = 100
+"""Signatures of certificates verified for one file, so that crossed names cannot prolong the search
+for a chain."""
+
 
 CODE_SIGNING = ExtendedKeyUsageOID.CODE_SIGNING
 TIME_STAMPING = ExtendedKeyUsageOID.TIME_STAMPING
 
 
 class Verdict(Enum):
-    """What a chain is worth."""
+    """Result for a chain."""
 
     TRUSTED = "trusted"
     DISTRUSTED = "distrusted"
@@ -46,8 +54,8 @@ def judge_chain(
     usage: x509.ObjectIdentifier,
     at_us: int,
 ) -> Verdict:
-    """What the best chain of a signer is worth at a time (epoch microseconds). `others` are the
-    certificates that came with the signature; chains that loop or branch end at limits."""
+    """Returns the verdict on the best chain of a signer at a time (epoch microseconds). `others`
+    are the certificates that came with the signature; limits end chains that loop or branch."""
     roots = _load(trust.roots)
     search = _Search([*others, *roots], frozenset(roots))
     if not _may_sign(signer, usage):
@@ -72,7 +80,7 @@ def _judge(
     if last not in roots:
         is_root = last.issuer == last.subject
         return Verdict.UNTRUSTED_ROOT if is_root else Verdict.INCOMPLETE
-    # Windows does not ask for the age of a root that it trusts either.
+    # Windows does not check the dates of a trusted root either.
     dated = chain[:-1] or chain
     if all(one.not_valid_before_utc <= at <= one.not_valid_after_utc for one in dated):
         return Verdict.TRUSTED
@@ -80,7 +88,7 @@ def _judge(
 
 
 def _chains(chain: list[x509.Certificate], search: _Search) -> list[list[x509.Certificate]]:
-    """Every way from the last certificate on to one that ends it."""
+    """Returns every way to extend the chain to a certificate that ends it."""
     last = chain[-1]
     if last in search.roots or len(chain) >= CERTIFICATE_CHAIN_MAX:
         return [chain]
@@ -113,7 +121,8 @@ def _is_authority(one: x509.Certificate) -> bool:
 
 
 def _may_sign(one: x509.Certificate, usage: x509.ObjectIdentifier) -> bool:
-    """Whether its purposes allow the usage; one that names none allows all."""
+    """Whether the certificate's purposes allow the usage; a certificate without purposes allows
+    all."""
     try:
         return usage in one.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     except x509.ExtensionNotFound:

@@ -1,4 +1,4 @@
-"""When a signature was made, as a time stamping authority says: RFC 3161 and the older form."""
+"""Reads the time of a signature from a time stamping authority: RFC 3161 and the older form."""
 
 from typing import Any, Final
 
@@ -25,8 +25,8 @@ _SIGNING_TIME: Final = "1.2.840.113549.1.9.5"
 def countersigned_at_us(
     signer: Any, certificates: list[x509.Certificate], trust: TrustStore
 ) -> int:
-    """Epoch microseconds; 0 without a countersignature whose authority is trusted. Raises
-    MalformedSignatureError for one that is there and wrong."""
+    """Returns epoch microseconds; 0 without a countersignature of a trusted authority. Raises
+    MalformedSignatureError for an invalid countersignature."""
     attributes = signer["unsigned_attrs"]
     stamped: bytes = signer["signature"].native
     token = attribute(attributes, _RFC3161)

@@ -19,7 +19,7 @@ def _config() -> Any:
 
 
 def read_elf(content: bytes, problems: Problems) -> FileFacts:
-    """The facts of an ELF file; the header's alone where the rest is broken."""
+    """Returns the facts of an ELF file; only those of the header if the rest is broken."""
     is_64bit = content[4:5] == b"\x02"
     order = "big" if content[5:6] == b"\x02" else "little"
     kind = int.from_bytes(content[16:18], order)  # type: ignore[arg-type]

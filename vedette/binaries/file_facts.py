@@ -1,44 +1,52 @@
-"""What the bytes of a program say, as values that cross from the reading process to the server."""
+"""Facts from the bytes of a program, as values that the reading process sends to the server."""
 
 from typing import Final, Literal
 
 import msgspec
 
 from vedette.binaries.yara_result import YaraResult
-from vedette.limits import FILE_PROBLEMS_MAX, FILE_TEXT_CHARS_MAX
+from vedette.limits import Limit
+
+FILE_TEXT_CHARS_MAX: Limit[int] = 512
+"""Characters of one text read from a file; real version resources have under 200."""
+
+FILE_PROBLEMS_MAX: Limit[int] = 8
+"""Reasons stored for parts of one file that could not be read."""
+
 
 READER_VERSION: Final = 1
-"""Grows when the reader learns to read more; files that an older one read are read again."""
+"""Incremented when the reader learns to read more; files read by an older version are read
+again."""
 
 ImageFormat = Literal["pe", "elf", "macho", "other"]
 
 
 class Signature(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a signature in a file is worth. Times in epoch microseconds, 0 unknown."""
+    """The judged signature of a file. Times in epoch microseconds, 0 if unknown."""
 
     result: str = ""
-    """One of `model.field.SIGN_RESULTS`; "" where it cannot be judged."""
+    """One of `model.field.SIGN_RESULTS`; "" if the signature cannot be judged."""
     result_code: str = ""
-    """The code of Windows for that result, decimal."""
+    """The Windows code for that result, decimal."""
     publisher: str = ""
     issuer: str = ""
     subject: str = ""
     prog_name: str = ""
     sign_time_us: int = 0
-    """When it was signed: as a trusted countersignature says, else as the signer says."""
+    """Signing time: from a trusted countersignature, else as claimed by the signer."""
     countersign_time_us: int = 0
-    """When a trusted countersignature was made."""
+    """Time of a trusted countersignature."""
 
 
 class SectionEntropy(msgspec.Struct, frozen=True):
-    """How random the bytes of a section are: 0 to 8 bits a byte."""
+    """Entropy of the bytes of a section: 0 to 8 bits per byte."""
 
     name: str
     bits: float
 
 
 class FileFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What could be read of one file."""
+    """The facts that could be read from one file."""
 
     format: ImageFormat = "other"
     is_executable_image: bool = False
@@ -50,14 +58,14 @@ class FileFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     imphash: str = ""
     sections: list[SectionEntropy] = []
     build_id: str = ""
-    """Of an ELF file, hexadecimal; the UUID of a Mach-O file."""
+    """Build id of an ELF file, hexadecimal; UUID of a Mach-O file."""
     interpreter: str = ""
-    """The program that loads an ELF file, or a Mach-O one."""
+    """The program that loads an ELF or Mach-O file."""
     yara: YaraResult = YaraResult()
     icon: bytes = b""
     """The largest icon as PNG."""
     problems: list[str] = []
-    """What could not be read, with the reason."""
+    """Parts that could not be read, with the reason."""
 
 
 class Problems:
@@ -72,7 +80,7 @@ class Problems:
 
 
 def clean_text(value: object) -> str:
-    """Text of a file without control characters and surrogates, of bounded length."""
+    """Returns a text of a file without control characters and surrogates, with bounded length."""
     if not isinstance(value, str):
         value = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     printable = (char for char in value[: 2 * FILE_TEXT_CHARS_MAX] if char.isprintable())

@@ -1,5 +1,5 @@
-"""Reads files in a process that may be lost: a file that crashes, hangs or fills it costs that
-file's facts alone, and another process reads the next one."""
+"""Reads files in an expendable process: a file that crashes it, hangs or exhausts its memory loses
+only its own facts, and another process reads the next file."""
 
 import os
 import subprocess
@@ -22,33 +22,36 @@ from vedette.binaries.reader_messages import (
 from vedette.binaries.trust_store import TrustStore
 from vedette.binaries.yara_result import YaraResult, YaraText
 from vedette.errors import UnavailableError
-from vedette.limits import (
-    BLOB_PIECE_BYTES,
-    FILE_READ_S,
-    FILE_READER_FILES_MAX,
-    FILE_READER_START_S,
-    YARA_FILE_S,
-    YARA_START_S,
-)
+from vedette.limits import BLOB_PIECE_BYTES, FILE_READ_S, YARA_FILE_S, Limit
+
+FILE_READER_START_S: Limit[int] = 30
+"""Seconds until a reading process is ready: it imports its libraries, on a busy machine."""
+
+FILE_READER_FILES_MAX: Limit[int] = 2_000
+"""Files after which a reading process is replaced, which bounds leaks in libraries."""
+
+YARA_START_S: Limit[int] = 180
+"""Additional seconds until a reading process with rules is ready."""
+
 
 _PROGRAM: Final = "vedette.binaries.reader_main"
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG")
-"""What the process gets of the server's environment: no secrets."""
+"""Environment variables passed to the process: no secrets."""
 
 LOST: Final = "file: reading it took too much time or memory, or crashed the reader"
 
 
 class RulesRefusedError(UnavailableError):
-    """A reading process starts without the YARA rules only: they take too much time or memory."""
+    """A reading process starts only without the YARA rules: they take too much time or memory."""
 
 
 class FileReader:
-    """One reading process, started when it is needed. Thread-safe: one file at a time."""
+    """One reading process, started on demand. Thread-safe: one file at a time."""
 
     def __init__(
         self, trust: TrustStore, *, file_s: float = FILE_READ_S, program: str = _PROGRAM
     ) -> None:
-        """`file_s` is how long one file may take; `program` is the module to run."""
+        """`file_s` is the time limit for one file; `program` is the module to run."""
         self.trust = trust
         self._rules: tuple[YaraText, ...] = ()
         self._file_s = file_s
@@ -58,21 +61,21 @@ class FileReader:
         self._lock = threading.Lock()
 
     def read(self, file: IO[bytes], size: int, *, is_whole: bool = True) -> FileFacts:
-        """The facts of `size` bytes of an open file that can be read again. Raises UnavailableError
-        when no process can be started, RulesRefusedError when the rules are why; whatever the file
-        does is a problem among its facts."""
+        """Returns the facts of `size` bytes of an open, seekable file. Raises UnavailableError if
+        no process can be started, RulesRefusedError if the rules are the cause. Failures caused by
+        the file become problems among its facts."""
         with self._lock:
             if self._files >= FILE_READER_FILES_MAX:
                 self._end()
             facts, found = self._ask(file, ReadRequest(size, is_whole))
-            if found is None:  # the rules together ended the process: which of them?
+            if found is None:  # the rules together ended the process: find out which of them
                 file.seek(0)
                 _, found = self._ask(file, ReadRequest(size, is_whole, is_apart=True))
             return msgspec.structs.replace(facts, yara=found or YaraResult())
 
     def _ask(self, file: IO[bytes], request: ReadRequest) -> tuple[FileFacts, YaraResult | None]:
-        """The facts, and what the rules say; None when they ended the process, nobody knows which
-        of them."""
+        """Returns (facts, result of the rules); the result is None if the rules ended the process
+        and it is unknown which rule did."""
         process = self._process or self._start()
         self._files += 1
         answer = _within(self._file_s, process, lambda: _send(process, file, request))
@@ -90,18 +93,18 @@ class FileReader:
         return facts, YaraResult(stopped=asked[-1:]) if asked else None
 
     def use_rules(self, rules: Sequence[YaraText]) -> None:
-        """The YARA rules for the files that follow."""
+        """Sets the YARA rules for the files that follow."""
         with self._lock:
             self._rules = tuple(rules)
             self._end()
 
     @property
     def pid(self) -> int:
-        """Of the process; 0 while there is none."""
+        """Process id; 0 while there is no process."""
         return self._process.pid if self._process else 0
 
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the reading process, if there is one."""
         with self._lock:
             self._end()
 
@@ -116,7 +119,7 @@ class FileReader:
         return process
 
     def _started(self, rules: tuple[YaraText, ...]) -> subprocess.Popen[bytes] | None:
-        """A process that is ready; None when it did not get there."""
+        """Returns a ready process; None if it did not become ready."""
         process = subprocess.Popen(  # noqa: S603 - this very program
             [sys.executable, "-m", self._program],
             stdin=subprocess.PIPE,
@@ -138,7 +141,7 @@ class FileReader:
 
 
 def _within(seconds: float, process: subprocess.Popen[bytes], work: Callable[[], bytes]) -> bytes:
-    """What the work returns; empty when the process ended or was killed at the deadline."""
+    """Returns the result of `work`; empty if the process ended or was killed at the deadline."""
     timer = threading.Timer(seconds, process.kill)
     timer.daemon = True
     timer.start()
@@ -158,7 +161,7 @@ def _begin(process: subprocess.Popen[bytes], setup: Setup) -> bytes:
 
 
 def _send(process: subprocess.Popen[bytes], file: IO[bytes], request: ReadRequest) -> bytes:
-    """Sends a file; the message with its facts."""
+    """Sends a file; returns the message with its facts."""
     assert process.stdin is not None
     assert process.stdout is not None
     write_message(process.stdin, request)
@@ -171,7 +174,8 @@ def _send(process: subprocess.Popen[bytes], file: IO[bytes], request: ReadReques
 
 
 def _scanned(process: subprocess.Popen[bytes], asked: list[str]) -> bytes:
-    """The message with the result of the rules; `asked` gets the texts that were asked alone."""
+    """Returns the message with the result of the rules; adds the texts that were scanned separately
+    to `asked`."""
     assert process.stdout is not None
     while answer := read_message(process.stdout):
         step = msgspec.msgpack.decode(answer, type=Scanned)
@@ -182,7 +186,7 @@ def _scanned(process: subprocess.Popen[bytes], asked: list[str]) -> bytes:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends it for good and gives back its pipes."""
+    """Kills the process and closes its pipes."""
     process.kill()
     for stream in (process.stdin, process.stdout):
         if stream is not None:

@@ -1,4 +1,4 @@
-"""The icon of a PE file as PNG, drawn anew, so that no byte of the file reaches a browser."""
+"""The icon of a PE file as PNG, re-encoded so that no byte of the file reaches a browser."""
 
 import io
 import struct
@@ -9,11 +9,20 @@ from typing import Any
 from PIL import Image
 
 from vedette.binaries.file_facts import Problems
-from vedette.limits import ICON_BYTES_MAX, ICON_PIXELS_MAX, ICONS_TRIED_MAX
+from vedette.limits import Limit
+
+ICON_PIXELS_MAX: Limit[int] = 512 * 512
+"""Pixels of an icon that is re-encoded; the largest icons of real programs have 256 x 256."""
+
+ICON_BYTES_MAX: Limit[int] = 1024 * 1024
+"""Bytes of an icon in the file, and as PNG."""
+
+ICONS_TRIED_MAX: Limit[int] = 16
+"""Icons of one file that are tried in the search for the largest valid one."""
 
 
 def largest_icon(resources: Any, problems: Problems) -> bytes:
-    """The largest icon that can be drawn; nothing where there is none."""
+    """Returns the largest icon that can be re-encoded; empty if there is none."""
     try:
         icons = [_size_and_file(one) for one in islice(resources.icons, ICONS_TRIED_MAX)]
     except Exception as error:  # noqa: BLE001 - the file decides what goes wrong
@@ -29,7 +38,7 @@ def largest_icon(resources: Any, problems: Problems) -> bytes:
 
 
 def _size_and_file(icon: Any) -> tuple[int, bytes]:
-    """Its bits as its entry says, and an .ico file of it alone."""
+    """Returns (size in bits according to the icon's entry, an .ico file with only this icon)."""
     pixels = bytes(icon.pixels)
     if len(pixels) > ICON_BYTES_MAX:
         raise ValueError(f"{len(pixels)} bytes are too many")

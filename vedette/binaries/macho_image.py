@@ -1,4 +1,4 @@
-"""Reads the headers of Mach-O files, also of universal ones with several architectures."""
+"""Reads the headers of Mach-O files, including universal ones with several architectures."""
 
 from typing import Any, Final
 
@@ -6,25 +6,31 @@ import lief
 
 from vedette.binaries.file_facts import FileFacts, Problems, clean_text
 from vedette.binaries.section_entropy import entropies
-from vedette.limits import UNIVERSAL_SLICES_MAX
+from vedette.limits import Limit
+
+UNIVERSAL_SLICES_MAX: Limit[int] = 64
+"""Architectures of a universal Mach-O file; real ones have two. Java classes have the same first
+bytes, and a version above 40 in this place."""
+
 
 _THIN_64: Final = (b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf")
 _THIN: Final = (b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xce", *_THIN_64)
 _FAT: Final = {b"\xca\xfe\xba\xbe": 20, b"\xca\xfe\xba\xbf": 32}
-"""First bytes of universal files, and the size of an entry of their table."""
+"""Maps the first bytes of universal files to the size of an entry of their table."""
 
 _IMAGES: Final = frozenset({2, 4, 5, 6, 7, 8, 11})
 """File types that a system runs or loads: programs, libraries, loaders, bundles, extensions."""
 
 
 def is_macho(content: bytes) -> bool:
-    """Whether it begins as one; a Java class, which has the same first bytes, does not."""
+    """Whether the file begins like a Mach-O file. False for a Java class, which has the same first
+    bytes."""
     head = content[:4]
     return head in _THIN or bool(_slices(content))
 
 
 def _slices(content: bytes) -> list[int]:
-    """Offsets of the architectures of a universal file; none for others."""
+    """Returns the offsets of the architectures of a universal file; none for others."""
     step = _FAT.get(content[:4])
     count = int.from_bytes(content[4:8], "big")
     if step is None or not 0 < count < min(UNIVERSAL_SLICES_MAX, 40):
@@ -35,7 +41,7 @@ def _slices(content: bytes) -> list[int]:
 
 
 def _header(content: bytes, offset: int) -> tuple[bool, bool]:
-    """Whether the architecture at an offset is 64-bit, and whether it is an image."""
+    """Returns (whether the architecture at an offset is 64-bit, whether it is an image)."""
     head = content[offset : offset + 16]
     if head[:4] not in _THIN:
         return False, False
@@ -45,8 +51,8 @@ def _header(content: bytes, offset: int) -> tuple[bool, bool]:
 
 
 def read_macho(content: bytes, problems: Problems) -> FileFacts:
-    """The facts of a Mach-O file: of a universal one 64-bit when one architecture is, and the
-    other facts of the first."""
+    """Returns the facts of a Mach-O file. A universal file is 64-bit if any architecture is; its
+    other facts are those of the first architecture."""
     headers = [_header(content, offset) for offset in _slices(content) or [0]]
     is_64bit = any(is_64bit for is_64bit, _ in headers)
     is_image = any(is_image for _, is_image in headers)

@@ -24,11 +24,11 @@ _VERSION_COLUMNS: Final = {
     "specialbuild": "special_build",
     "comments": "comments",
 }
-"""Names of version resources, in lower case, and the columns of a binary."""
+"""Maps lower-case names of version resources to the columns of a binary."""
 
 
 def read_pe(content: bytes, is_whole: bool, trust: TrustStore, problems: Problems) -> FileFacts:
-    """The facts of a PE file; a DOS program or a broken file has none but the problem."""
+    """Returns the facts of a PE file; for a DOS program or a broken file only the problem."""
     image: Any = lief.PE.parse(content, _config())
     if image is None:
         problems.add("pe", "no valid headers")
@@ -54,7 +54,7 @@ def read_pe(content: bytes, is_whole: bool, trust: TrustStore, problems: Problem
 
 
 def _check_length(image: Any, size: int, problems: Problems) -> None:
-    """Notes what is missing of a file that was cut before it was sent."""
+    """Notes missing data of a file that was truncated before it was sent."""
     declared, found = image.header.numberof_sections, len(image.sections)
     if found < declared:
         problems.add("pe", f"{found} of {declared} sections")
@@ -81,7 +81,7 @@ def _resources(image: Any, problems: Problems) -> Any:
 
 
 def _version(resources: Any, problems: Problems) -> dict[str, str]:
-    """The texts of the first version resource that has any."""
+    """Returns the texts of the first version resource that has any."""
     found: dict[str, str] = {}
     try:
         for version in resources.version if resources.has_version else ():
@@ -99,7 +99,7 @@ def _version(resources: Any, problems: Problems) -> dict[str, str]:
 
 
 def _imphash(image: Any, problems: Problems) -> str:
-    """The hash of the imported functions as other tools compute it; "" without imports."""
+    """Returns the hash of the imported functions as other tools compute it; "" without imports."""
     try:
         if not image.has_imports:
             return ""

@@ -1,7 +1,7 @@
-"""Authenticode: who signed a PE file, and what the signature is worth.
+"""Authenticode: determines who signed a PE file, and judges the signature.
 
-The order of questions decides the answer: bytes that changed are a Bad Signature whoever signed
-them, a signature that does not verify is an Invalid Signature, and only then is the chain judged.
+The order of checks determines the result: changed bytes are a Bad Signature whoever signed them, a
+signature that does not verify is an Invalid Signature, and only then is the chain judged.
 """
 
 import hashlib
@@ -24,7 +24,11 @@ from vedette.binaries.signed_message import (
     read_message,
 )
 from vedette.binaries.trust_store import TrustStore
-from vedette.limits import SIGNATURE_BYTES_MAX
+from vedette.limits import Limit
+
+SIGNATURE_BYTES_MAX: Limit[int] = 4 * 1024 * 1024
+"""Bytes of a signature: drivers with many nested signatures have 200 kB."""
+
 
 CODES: Final = {
     "Signed": 0,
@@ -36,7 +40,7 @@ CODES: Final = {
     "Untrusted Root": 0x800B0109,
     "Explicit Distrust": 0x800B0111,
 }
-"""Results and what WinVerifyTrust returns for them."""
+"""Maps result to the return code of WinVerifyTrust."""
 
 _VERDICTS: Final = {
     Verdict.TRUSTED: "Signed",
@@ -59,7 +63,7 @@ _DIGEST_NAMES: Final = {
 
 
 def read_signature(content: bytes, trust: TrustStore, problems: Problems) -> Signature:
-    """The first signature of a whole PE file, judged now."""
+    """Returns the first signature of a complete PE file, judged now."""
     try:
         places = _places(content)
         der = _signed_data(content, *places[2:])
@@ -102,7 +106,7 @@ def _judged(result: str) -> Signature:
 
 
 def _described(message: SignedMessage, result: str, countersigned_us: int) -> Signature:
-    """A result with what the signature says of itself."""
+    """Returns a result with the signature's own data."""
     certificate, attributes = message.certificate, message.signer["signed_attrs"]
     made = attribute(attributes, _SIGNING_TIME)
     claimed_us = int(made.native.timestamp() * 1_000_000) if made is not None else 0
@@ -126,7 +130,7 @@ def _common_name(name: x509.Name) -> str:
 
 
 def _program_name(opus: Any) -> str:
-    """`programName` of SpcSpOpusInfo: [0] { [0] BMPString or [1] IA5String }."""
+    """Returns `programName` of SpcSpOpusInfo: [0] { [0] BMPString or [1] IA5String }."""
     if opus is None:
         return ""
     try:
@@ -140,8 +144,9 @@ def _program_name(opus: Any) -> str:
 
 
 def _places(content: bytes) -> tuple[int, int, int, int]:
-    """Where the checksum and the entry of the certificate table lie, where that table begins, and
-    its size; 0 for a file without one. Raises struct.error for a cut file."""
+    """Returns (offset of the checksum, offset of the certificate table entry, start of that table,
+    its size); start and size are 0 for a file without one. Raises struct.error for a truncated
+    file."""
     (header,) = struct.unpack_from("<I", content, 60)
     (magic,) = struct.unpack_from("<H", content, header + 24)
     directories = header + 24 + (112 if magic == 0x20B else 96)
@@ -154,7 +159,7 @@ def _places(content: bytes) -> tuple[int, int, int, int]:
 
 
 def _signed_data(content: bytes, start: int, size: int) -> bytes:
-    """The first PKCS #7 message of the certificate table; empty where there is none."""
+    """Returns the first PKCS #7 message of the certificate table; empty if there is none."""
     if size > SIGNATURE_BYTES_MAX:
         raise MalformedSignatureError(f"{size} bytes are too many")
     at, end = start, start + size
@@ -169,7 +174,7 @@ def _signed_data(content: bytes, start: int, size: int) -> bytes:
 
 
 def _claimed_digest(indirect: bytes) -> tuple[str, bytes]:
-    """Algorithm and value of the digest in SpcIndirectDataContent, without its tag."""
+    """Returns algorithm and value of the digest in SpcIndirectDataContent, without its tag."""
     try:
         digest_info = parser.parse(indirect[len(_first(indirect)) :])[4]
         algorithm = _first(digest_info)
@@ -183,13 +188,13 @@ def _claimed_digest(indirect: bytes) -> tuple[str, bytes]:
 
 
 def _first(elements: bytes) -> bytes:
-    """The first of some elements, with its tag and length."""
+    """Returns the first element, with its tag and length."""
     _, _, _, head, content, trailer = parser.parse(elements)
     return bytes(head + content + trailer)
 
 
 def _file_digest(name: str, content: bytes, places: tuple[int, int, int, int]) -> bytes:
-    """Of the file without its checksum and its certificates."""
+    """Returns the digest of the file without its checksum and its certificates."""
     checksum, entry, start, size = places
     view, digest = memoryview(content), hashlib.new(name, usedforsecurity=False)
     for part in (view[:checksum], view[checksum + 4 : entry], view[entry + 8 : start]):

@@ -1,4 +1,4 @@
-"""Reads one file: which format it has, and what that format says. Runs in the reading process."""
+"""Reads one file: detects its format and reads its facts. Runs in the reading process."""
 
 from vedette.binaries.elf_image import read_elf
 from vedette.binaries.file_facts import FileFacts, Problems
@@ -8,9 +8,9 @@ from vedette.binaries.trust_store import TrustStore
 
 
 def read_file(content: bytes, is_whole: bool, trust: TrustStore) -> FileFacts:
-    """The facts of a file; `is_whole` is False for the beginning of a larger one.
+    """Returns the facts of a file; `is_whole` is False for the beginning of a larger file.
 
-    Whatever a broken file makes a library raise is a problem of that file.
+    Exceptions that a library raises for a broken file become problems of that file.
     """
     problems = Problems()
     try:

@@ -1,7 +1,7 @@
 """The process that reads files: `python -m vedette.binaries.reader_main`, started by `FileReader`.
 
-It has the bytes it is sent and nothing else to do: no file is opened or written for them. Memory
-is limited by the kernel, and a file that takes too long ends the process, also within a library.
+It only processes the bytes that it receives: it opens and writes no file for them. The kernel
+limits its memory. A file that takes too long ends the process, even inside a library.
 """
 
 import resource
@@ -32,7 +32,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (FILE_READER_MEMORY_BYTES, FILE_READER_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the server ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the terminal: the server ends this process
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     lief.logging.disable()
     source, answers = sys.stdin.buffer, sys.stdout.buffer
@@ -42,7 +42,7 @@ def main() -> None:
     write_message(answers, FileFacts())  # ready
     for request, content in _requests(source):
         signal.alarm(FILE_READ_S)
-        # Reported before the rules are asked: one that ends this process costs no facts.
+        # Sent before the rules run: a rule that ends this process costs no facts.
         write_message(answers, read_file(content, request.is_whole, trust))
         if setup.rules and request.is_whole:
             signal.alarm(YARA_FILE_S)

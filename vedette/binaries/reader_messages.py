@@ -1,4 +1,4 @@
-"""Messages between the server and a reading process: lengths in 4 bytes, then msgpack."""
+"""Messages between the server and a reading process: length in 4 bytes, then msgpack."""
 
 from typing import IO, Final
 
@@ -10,7 +10,7 @@ LENGTH_BYTES: Final = 4
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """The first message to a process: what signatures are judged by, and the YARA rules."""
+    """The first message to a process: certificates for judging signatures, and the YARA rules."""
 
     roots: tuple[bytes, ...] = ()
     distrusted: frozenset[str] = frozenset()
@@ -18,30 +18,31 @@ class Setup(msgspec.Struct, frozen=True):
 
 
 class ReadRequest(msgspec.Struct, frozen=True):
-    """One file; its bytes follow the message. The answer is its facts, then, of a whole file where
-    there are rules, `Scanned` until one has a result."""
+    """One file; its bytes follow the message. The answer is its facts. If there are rules and the
+    file is complete, `Scanned` messages follow until one has a result."""
 
     size: int
     is_whole: bool
     is_apart: bool = False
-    """Whether each text of rules is asked alone, so that the one that ends the process is known."""
+    """Whether each text of rules is scanned separately, to identify the text that ends the
+    process."""
 
 
 class Scanned(msgspec.Struct, frozen=True):
-    """How far the rules are: the text that is asked now, or the result."""
+    """Progress of the rules: the text that is being scanned, or the result."""
 
     asking: str = ""
     result: YaraResult | None = None
 
 
 def write_message(stream: IO[bytes], message: msgspec.Struct) -> None:
-    """Writes and flushes it."""
+    """Writes a message and flushes the stream."""
     packed = msgspec.msgpack.encode(message)
     stream.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)
     stream.flush()
 
 
 def read_message(stream: IO[bytes]) -> bytes:
-    """The next message; empty at the end of the stream."""
+    """Returns the next message; empty at the end of the stream."""
     head = stream.read(LENGTH_BYTES)
     return stream.read(int.from_bytes(head, "big")) if len(head) == LENGTH_BYTES else b""

@@ -1,4 +1,4 @@
-"""Signed messages (CMS, PKCS #7), as signatures of programs and time stamps use them."""
+"""Signed messages (CMS, PKCS #7), used by program signatures and time stamps."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,10 +11,17 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-from vedette.limits import CERTIFICATES_MAX, SIGNATURE_ERROR_CHARS_MAX
+from vedette.limits import Limit
+
+CERTIFICATES_MAX: Limit[int] = 64
+"""Certificates of one signature that are read."""
+
+SIGNATURE_ERROR_CHARS_MAX: Limit[int] = 200
+"""Characters of the reason why a signature cannot be read: a parser may quote its input."""
+
 
 _CONTEXT: Final = 2
-"""The class of a tag that wraps an element."""
+"""The tag class of an element that wraps another."""
 
 _DIGESTS: Final[dict[str, type[hashes.HashAlgorithm]]] = {
     "md5": hashes.MD5,
@@ -26,7 +33,7 @@ _DIGESTS: Final[dict[str, type[hashes.HashAlgorithm]]] = {
 
 
 class MalformedSignatureError(Exception):
-    """It cannot be read as a signature."""
+    """The data cannot be read as a signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +42,18 @@ class SignedMessage:
 
     content_type: str
     content: bytes
-    """The octets that are signed: without tag and length."""
+    """The signed octets, without tag and length."""
     signer: Any
     certificates: list[x509.Certificate]
 
     @property
     def certificate(self) -> x509.Certificate | None:
-        """Of the signer; None where it is not there."""
+        """The signer's certificate; None if it is not in the message."""
         return certificate_of(self.signer, self.certificates)
 
 
 def read_message(der: bytes) -> SignedMessage:
-    """Raises MalformedSignatureError."""
+    """Parses a DER message. Raises MalformedSignatureError."""
     try:
         signed: Any = cms.ContentInfo.load(der)["content"]
         inner = signed["encap_content_info"]
@@ -65,7 +72,8 @@ def read_message(der: bytes) -> SignedMessage:
 
 
 def _octets(content: Any) -> bytes:
-    """What is signed: the value of an octet string, in the older form that of any element."""
+    """Returns the signed octets: the value of an octet string, in the older form that of any
+    element."""
     if isinstance(content, core.ParsableOctetString):
         return bytes(content)
     kind, _, _, _, octets, _ = parser.parse(content.dump())
@@ -81,7 +89,7 @@ def _certificates(signed: Any) -> Iterator[x509.Certificate]:
 
 
 def certificate_of(signer: Any, certificates: list[x509.Certificate]) -> x509.Certificate | None:
-    """The certificate that a signer names by issuer and serial number."""
+    """Returns the certificate that a signer names by issuer and serial number."""
     named = signer["sid"].chosen
     if not hasattr(named, "spec") and "serial_number" not in getattr(named, "native", {}):
         return None
@@ -97,14 +105,15 @@ def certificate_of(signer: Any, certificates: list[x509.Certificate]) -> x509.Ce
 
 
 def digest_of(name: str, content: bytes) -> bytes:
-    """Raises MalformedSignatureError for an algorithm that no signature should have."""
+    """Returns the digest of `content`. Raises MalformedSignatureError for an unsupported
+    algorithm."""
     if name not in _DIGESTS:
         raise MalformedSignatureError(f"digest algorithm {name[:40]!r}")
     return hashlib.new(name, content, usedforsecurity=False).digest()
 
 
 def attribute(attributes: Any, oid: str) -> Any:
-    """The first value of an attribute; None where there is none."""
+    """Returns the first value of an attribute; None if there is none."""
     for one in attributes or ():
         if one["type"].dotted == oid and len(one["values"]):
             return one["values"][0]
@@ -112,7 +121,7 @@ def attribute(attributes: Any, oid: str) -> Any:
 
 
 def is_signed(signer: Any, certificate: x509.Certificate, content: bytes) -> bool:
-    """Whether the signer's key signed the content, by its attributes where it has some."""
+    """Whether the signer's key signed the content, through its signed attributes if it has some."""
     name = signer["digest_algorithm"]["algorithm"].native
     digest = digest_of(name, content)
     signed = content

@@ -11,7 +11,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vedette.errors import StartError
-from vedette.limits import TRUST_FILE_BYTES_MAX
+from vedette.limits import Limit
+
+TRUST_FILE_BYTES_MAX: Limit[int] = 16 * 1024 * 1024
+"""Bytes of the trusted and distrusted certificates; the roots of Windows have 1 MB."""
+
 
 _PEM: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
 _FINGERPRINT: Final = re.compile(rb"^[ \t]*([0-9A-Fa-f]{64})[ \t]*(?:#.*)?$", re.M)
@@ -19,24 +23,24 @@ _FINGERPRINT: Final = re.compile(rb"^[ \t]*([0-9A-Fa-f]{64})[ \t]*(?:#.*)?$", re
 
 @dataclass(frozen=True, slots=True)
 class TrustStore:
-    """What signatures are judged by."""
+    """Certificates for judging signatures."""
 
     roots: tuple[bytes, ...] = ()
-    """Trusted roots as DER. Without any, a chain that is otherwise good is not judged."""
+    """Trusted roots as DER. Without roots, a chain without other defects is not judged."""
     distrusted: frozenset[str] = frozenset()
-    """SHA-256 of certificates, in lower case, that make every signature with them worthless."""
+    """SHA-256 of certificates, in lower case; every signature whose chain has one is distrusted."""
 
     @property
     def digest(self) -> str:
-        """Changes with the content: files that were judged by another one are judged again."""
+        """Changes with the content: files judged with other certificates are judged again."""
         parts = sorted(hashlib.sha256(root).hexdigest() for root in self.roots)
         whole = " ".join([*parts, "|", *sorted(self.distrusted)])
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def load_trust(roots: Path | None, distrusted: Path | None) -> TrustStore:
-    """The store from a file of PEM certificates, or a folder of such files, and a file of
-    distrusted ones: PEM, or a SHA-256 fingerprint a line. Raises StartError.
+    """Loads trusted certificates from a PEM file, or a folder of such files, and distrusted ones
+    from a file of PEM certificates or SHA-256 fingerprints, one per line. Raises StartError.
     """
     trusted = tuple(_certificates(_content(roots))) if roots else ()
     if roots and not trusted:
@@ -60,7 +64,7 @@ def _content(path: Path) -> bytes:
 
 
 def _certificates(content: bytes) -> Iterator[bytes]:
-    """DER of the certificates of a PEM text; those that cannot be read are left out."""
+    """Yields the DER form of the certificates in a PEM text; skips unreadable ones."""
     for pem in _PEM.findall(content):
         try:
             yield x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER)

@@ -1,8 +1,8 @@
-"""Checks a text of YARA rules before it is kept, in a process with limits: a text that takes too
-much time or memory to compile must not keep the reader from starting.
+"""Checks a text of YARA rules before it is stored, in a process with limits: a text that takes too
+much time or memory to compile must not prevent the reader from starting.
 
-`python -m vedette.binaries.yara_check` reads the text and answers with the names of its rules, or
-with the reason why it cannot be compiled.
+`python -m vedette.binaries.yara_check` reads the text and prints the names of its rules, or the
+reason why it does not compile.
 """
 
 import os
@@ -14,20 +14,25 @@ from typing import Final
 import msgspec
 
 from vedette.errors import BadRequestError
-from vedette.limits import FILE_READER_MEMORY_BYTES, YARA_CHECK_S, YARA_TEXT_BYTES_MAX
+from vedette.limits import FILE_READER_MEMORY_BYTES, YARA_TEXT_BYTES_MAX, Limit
+
+YARA_CHECK_S: Limit[int] = 15
+"""Seconds in which a text must compile to be stored."""
+
 
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG")
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The names of the rules, or the reason."""
+    """The names of the rules, or the reason for a failure."""
 
     names: list[str] = []
     problem: str = ""
 
 
 def checked_rules(text: str) -> list[str]:
-    """The names of the rules in a text. Raises BadRequestError with the place of what is wrong."""
+    """Returns the names of the rules in a text. Raises BadRequestError with the position of the
+    error."""
     content = text.encode("utf-8", "replace")
     if len(content) > YARA_TEXT_BYTES_MAX:
         raise BadRequestError(f"text: at most {YARA_TEXT_BYTES_MAX:,} bytes of rules")
@@ -51,7 +56,7 @@ def checked_rules(text: str) -> list[str]:
 
 
 def main() -> None:
-    """Checks one text."""
+    """Checks one text from standard input."""
     from vedette.binaries.yara_rules import RuleTextError, rule_names
 
     resource.setrlimit(resource.RLIMIT_AS, (FILE_READER_MEMORY_BYTES, FILE_READER_MEMORY_BYTES))

@@ -1,27 +1,27 @@
-"""Texts of YARA rules, and what they say of a file: values that cross between the processes."""
+"""Texts of YARA rules, and their results for a file: values that cross between the processes."""
 
 import msgspec
 
 
 class YaraText(msgspec.Struct, frozen=True):
-    """A text of rules, as somebody added it."""
+    """A text of rules, as a user added it."""
 
     name: str
     text: str
 
 
 class YaraMatch(msgspec.Struct, frozen=True):
-    """A rule that a file answers."""
+    """A rule that matches a file."""
 
     text: str
-    """The name of the text that the rule is in."""
+    """Name of the text that contains the rule."""
     rule: str
     score: int
-    """1 to 100, as the rule's metadata says; else 100."""
+    """1 to 100, from the rule's metadata; else 100."""
 
 
 class YaraResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the rules say of a file."""
+    """Results of the rules for a file."""
 
     matches: list[YaraMatch] = []
     stopped: list[str] = []

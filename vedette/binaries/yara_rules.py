@@ -1,7 +1,7 @@
 """YARA rules over the bytes of a file, in the reading process.
 
-All rules are asked in one pass. When that takes too long each text of rules is asked alone, so that
-the one that does not end is named; the others count.
+All rules run in one pass. If that takes too long, each text of rules runs separately, so that a
+text that does not end is named and the others still count.
 """
 
 import time
@@ -11,23 +11,34 @@ from typing import Any
 import yara_x
 
 from vedette.binaries.yara_result import YaraMatch, YaraResult, YaraText
-from vedette.limits import (
-    YARA_APART_S,
-    YARA_MATCHES_MAX,
-    YARA_RULE_NAME_CHARS_MAX,
-    YARA_RULE_S,
-    YARA_RULES_IN_TEXT_MAX,
-    YARA_SCAN_S,
-    YARA_SCORE_MAX,
-)
+from vedette.limits import YARA_RULE_S, Limit
+
+YARA_RULES_IN_TEXT_MAX: Limit[int] = 2_000
+"""Rules in one text."""
+
+YARA_RULE_NAME_CHARS_MAX: Limit[int] = 128
+"""Characters of the name of a rule, which is a value of `alliance_data_yara`."""
+
+YARA_SCAN_S: Limit[int] = 5
+"""Seconds that all rules may take for one file: 25 MiB take less than one."""
+
+YARA_APART_S: Limit[int] = 60
+"""Seconds of separate scans after which the texts that took too long are reported: with many of
+them, the scans would exceed the time limit of a file."""
+
+YARA_MATCHES_MAX: Limit[int] = 100
+"""Rules that one file is tagged with."""
+
+YARA_SCORE_MAX: Limit[int] = 100
+"""Score of a rule whose metadata has none, and the maximum score."""
 
 
 class RuleTextError(ValueError):
-    """A text of rules that cannot be compiled; the message has the place."""
+    """A text of rules that does not compile; the message has the position."""
 
 
 def rule_names(text: str) -> list[str]:
-    """The names of the rules in a text. Raises RuleTextError."""
+    """Returns the names of the rules in a text. Raises RuleTextError."""
     names = [rule.identifier for rule in _compiled([YaraText("check", text)])]
     if not names:
         raise RuleTextError("there is no rule in it")
@@ -51,7 +62,7 @@ def _compiled(texts: Sequence[YaraText]) -> Any:
 
 
 class YaraRules:
-    """Compiled rules. A text that cannot be compiled (by a newer version) is left out."""
+    """Compiled rules. A text that does not compile (with a newer version) is left out."""
 
     def __init__(self, texts: Sequence[YaraText]) -> None:
         self._texts = tuple(texts)
@@ -64,8 +75,9 @@ class YaraRules:
     def scan(
         self, content: bytes, on_ask: Callable[[str], object], *, is_apart: bool = False
     ) -> YaraResult:
-        """What the rules say of a file; never raises for what is in it. `on_ask` gets the name
-        of each text before it is asked alone, which `is_apart` wants at once."""
+        """Returns the results of the rules for a file; never raises because of its content. Calls
+        `on_ask` with the name of each text before its separate scan; `is_apart` requests separate
+        scans at once."""
         if self._all is None:
             return YaraResult()
         found = None if is_apart else _scan(self._all, content, YARA_SCAN_S)
@@ -79,7 +91,7 @@ class YaraRules:
         deadline_s = time.monotonic() + YARA_APART_S
         for one in self._texts:
             if stopped and time.monotonic() > deadline_s:
-                break  # the next time goes on without the ones that are stopped now
+                break  # the next scan continues without the texts that are stopped now
             on_ask(one.name)
             found = _scan(_compiled([one]), content, YARA_RULE_S)
             if found is None:
@@ -98,7 +110,7 @@ def _is_good(one: YaraText) -> bool:
 
 
 def _scan(rules: Any, content: bytes, seconds: int) -> list[YaraMatch] | None:
-    """The rules that match, by name; None when it took too long."""
+    """Returns the rules that match, sorted by name; None if it took too long."""
     scanner = yara_x.Scanner(rules)
     scanner.set_timeout(seconds)
     try:

@@ -1,1 +1,2 @@
-"""Where bytes of files lie: one contract, a local directory, any S3-compatible bucket."""
+"""Storage of file bytes: one contract, implemented by a local directory and any S3-compatible
+bucket."""

@@ -1,9 +1,9 @@
 """The contract of blob stores: files by the SHA-256 of their content.
 
-A blob's name is its hash, so whoever reads one can tell whether it is the right one. Bytes are
-verified on the way in (`BlobStore.put`) and on the way out (`open_verified`), and nothing else may
-hand out the bytes of a blob. Which blobs there should be, whose they are and how much room they may
-take, the state database says.
+A blob's name is its hash, so every reader can verify it. Bytes are verified on write
+(`BlobStore.put`) and on read (`open_verified`), and no other code may hand out the bytes of a blob.
+The state database determines which blobs should exist, who owns them and how much space they may
+take.
 """
 
 import hashlib
@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from typing import IO, Final, Literal, Protocol, get_args
 
 from vedette.errors import BadRequestError, UnavailableError
-from vedette.limits import BLOB_IN_MEMORY_BYTES, BLOB_PIECE_BYTES
+from vedette.limits import BLOB_PIECE_BYTES, Limit
+
+BLOB_IN_MEMORY_BYTES: Limit[int] = 1024 * 1024
+"""Bytes of a blob up to which it is verified in memory; a larger blob is in a temporary file
+meanwhile."""
+
 
 Area = Literal["binaries", "icons", "installers", "packages", "backups", "backup_lists"]
-"""What blobs are for: copies of programs, icons in them, packages that installers carry, updates of
-sensors; files and lists of files of backups, in a store of their own."""
+"""Uses of blobs: copies of programs, icons in them, packages that installers contain, updates of
+sensors; files and file lists of backups, in a separate store."""
 
 AREAS: Final[tuple[Area, ...]] = get_args(Area)
 
@@ -26,25 +31,26 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class DamagedBlobError(UnavailableError):
-    """The stored bytes are not those of their hash; somebody has to restore them."""
+    """The stored bytes do not match their hash; an operator must restore them."""
 
     reason = "damaged_blob"
 
 
 @dataclass(frozen=True, slots=True)
 class BlobKey:
-    """Names a blob. Raises ValueError for anything that is not a hash: keys become paths."""
+    """Names a blob. Raises ValueError for anything that is not a hash, because keys become
+    paths."""
 
     area: Area
     sha256: str
-    """Of the content, 64 digits in lower case."""
+    """SHA-256 of the content, 64 digits in lower case."""
 
     def __post_init__(self) -> None:
         if self.area not in AREAS or not _SHA256.fullmatch(self.sha256):
             raise ValueError(f"no key of a blob: {self.area!r} {self.sha256!r}")
 
     def __str__(self) -> str:
-        """The path below the root of a store, the same in every implementation."""
+        """Returns the path below the root of a store, the same in every implementation."""
         return f"{self.area}/{self.sha256[:2]}/{self.sha256}"
 
 
@@ -54,53 +60,54 @@ class BlobInfo:
 
     key: BlobKey
     size: int
-    """Bytes."""
+    """Size in bytes."""
     stored_us: int
-    """When it was put, epoch microseconds of the store's clock."""
+    """Time of the write, epoch microseconds of the store's clock."""
 
 
 class OlderStore(Protocol):
-    """Where blobs are read and taken away, and none are put any more.
+    """A store from which blobs are read and deleted, without writes.
 
-    Safe to share between threads, processes and, in a bucket, servers. Every method raises
-    UnavailableError (503) when the store refuses or misses its deadline.
+    Safe to share between threads, processes and, with a bucket, servers. Every method raises
+    UnavailableError (503) if the store refuses or misses its deadline.
     """
 
     def read(self, key: BlobKey, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes from `start` on, `length` of them or all, in pieces; fewer at the end.
+        """Yields `length` bytes, or all, from `start` on in pieces; fewer at the end.
 
-        Not verified: `open_verified` is. Raises NotFoundError, at the latest with the first piece.
+        Not verified: use `open_verified`. Raises NotFoundError, at the latest with the first piece.
         """
         ...
 
     def size(self, key: BlobKey) -> int | None:
-        """Bytes; None where it is not stored."""
+        """Returns the size in bytes; None if the blob is not stored."""
         ...
 
     def delete(self, key: BlobKey) -> None:
-        """Removes a blob, if it is there."""
+        """Deletes a blob, if it exists."""
         ...
 
     def blobs(self, area: Area) -> Iterator[BlobInfo]:
-        """Every blob of an area, in no order, for eviction."""
+        """Yields every blob of an area, unordered, for eviction."""
         ...
 
 
 class BlobStore(OlderStore, Protocol):
-    """Where blobs lie."""
+    """A store of blobs."""
 
     def put(self, key: BlobKey, pieces: Iterable[bytes]) -> int:
-        """Stores the pieces durably, all or nothing; returns their bytes. Idempotent.
+        """Stores the pieces durably, all or nothing; returns their size in bytes. Idempotent.
 
-        Raises BadRequestError `hash_mismatch` when they are not the content of the key.
+        Raises BadRequestError `hash_mismatch` if they are not the content of the key.
         """
         ...
 
 
 def open_verified(store: OlderStore, key: BlobKey) -> IO[bytes]:
-    """The whole blob as an open file at its beginning, verified before the first byte is given.
+    """Returns the whole blob as an open file at its start, verified before the first byte is
+    returned.
 
-    Small ones are in memory, others in an unnamed temporary file. Raises NotFoundError,
+    Small blobs are in memory, others in an unnamed temporary file. Raises NotFoundError,
     DamagedBlobError, UnavailableError.
     """
     file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=BLOB_IN_MEMORY_BYTES)  # noqa: SIM115
@@ -119,7 +126,7 @@ def open_verified(store: OlderStore, key: BlobKey) -> IO[bytes]:
 
 
 def hash_of(file: IO[bytes]) -> str:
-    """The SHA-256 of an open file, which is left at its beginning."""
+    """Returns the SHA-256 of an open file, and rewinds it."""
     digest = hashlib.sha256()
     for piece in pieces_of(file):
         digest.update(piece)
@@ -128,14 +135,14 @@ def hash_of(file: IO[bytes]) -> str:
 
 
 def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
-    """What is left of an open file, in pieces."""
+    """Yields the rest of an open file in pieces."""
     while piece := file.read(BLOB_PIECE_BYTES):
         yield piece
 
 
 class Hashing:
-    """Passes pieces on, and refuses to end when they were not the content of the key, so that a
-    writer that reads it to the end has verified what it wrote."""
+    """Passes pieces on, and raises at the end if they were not the content of the key. So a writer
+    that reads it to the end has verified the bytes it wrote."""
 
     def __init__(self, key: BlobKey, pieces: Iterable[bytes]) -> None:
         self._key = key

@@ -1,7 +1,7 @@
-"""A blob store and the older places that it is filled from.
+"""A blob store and the older stores that it is filled from.
 
-What is new goes to the store; what is not there yet is read from the older places, until
-`respond/blob_migration.py` has moved it.
+New blobs go to the current store; blobs that are not there yet are read from the older stores,
+until `respond/blob_migration.py` has moved them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from vedette.errors import NotFoundError
 
 
 class FallbackStore:
-    """A `BlobStore` over a store and older ones."""
+    """A `BlobStore` over a current store and older ones."""
 
     def __init__(self, current: BlobStore, older: Sequence[OlderStore]) -> None:
         self.current = current
@@ -22,7 +22,7 @@ class FallbackStore:
         return self.current.put(key, pieces)
 
     def read(self, key: BlobKey, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        # The current store is asked again at the end: a blob may be moved between two questions.
+        # The current store is queried again at the end: a blob may be moved between two queries.
         for store in (self.current, *self.older, self.current):
             pieces = store.read(key, start, length)
             try:
@@ -41,5 +41,5 @@ class FallbackStore:
             store.delete(key)
 
     def blobs(self, area: Area) -> Iterator[BlobInfo]:
-        """As the contract has it; one that is being moved may come twice."""
+        """Yields the blobs of all stores; a blob that is being moved may appear twice."""
         return chain.from_iterable(store.blobs(area) for store in (*self.older, self.current))

@@ -1,57 +1,78 @@
 """Blobs in a directory of this machine.
 
 A blob is written to `drafts/`, synced and renamed to `AREA/ab/abcdef...`, so that a file under its
-final name is whole. Files are 0600, folders 0700.
+final name is complete. Files have mode 0600, folders 0700. Links below the root are not followed
+(`open_folder.py`): the directory may hold a backup that another account can write to.
 """
 
 import os
-import tempfile
+import secrets
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from vedette.blobs.blob_store import Area, BlobInfo, BlobKey, Hashing
+from vedette.blobs.open_folder import OpenFolder
 from vedette.errors import NotFoundError, UnavailableError
-from vedette.limits import BLOB_DRAFT_STALE_S, BLOB_PIECE_BYTES
+from vedette.file_tree import matching
+from vedette.limits import BLOB_PIECE_BYTES, Limit
+
+BLOB_DRAFT_STALE_S: Limit[int] = 24 * 3600
+"""Age at which a draft is considered abandoned by a killed process."""
+
+
+_DRAFTS: Final = "drafts"
 
 
 class LocalDirectory:
-    """A `BlobStore` below `root`, which is made when the first blob is put."""
+    """A `BlobStore` below `root`, which is created when the first blob is stored."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._drafts = root / "drafts"
+        self._drafts = root / _DRAFTS
 
     def put(self, key: BlobKey, pieces: Iterable[bytes]) -> int:
+        draft = f"{key.sha256}.{secrets.token_hex(8)}"
         with _translated():
-            self._make(self._drafts)
-            handle, name = tempfile.mkstemp(prefix=f"{key.sha256}.", dir=self._drafts)  # 0600
-        draft = Path(name)
-        try:
-            return self._store(key, Hashing(key, pieces), handle, draft)
-        finally:
-            draft.unlink(missing_ok=True)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            opened = OpenFolder.root(self.root)
+        with opened as root:
+            try:
+                return self._store(root, key, Hashing(key, pieces), draft)
+            finally:
+                with suppress(OSError), root.below((_DRAFTS,)) as folder:
+                    folder.remove(draft)
 
-    def _store(self, key: BlobKey, hashing: Hashing, handle: int, draft: Path) -> int:
-        with _translated(), os.fdopen(handle, "wb") as file:
+    def _store(self, root: OpenFolder, key: BlobKey, hashing: Hashing, draft: str) -> int:
+        with _translated(), root.below((_DRAFTS,), mode=0o700) as folder:
+            file = folder.create_file(draft, 0o600)
+        with _translated(), file:
             for piece in hashing:
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-        with _translated():
-            kept = self.path(key)
-            self._make(kept.parent)
-            draft.replace(kept)
-            # A rename is durable once its folder is, and a new folder once those above it are.
-            for folder in (kept.parent, kept.parent.parent, self.root):
-                sync_folder(folder)
+        *folders, name = self._parts(key)
+        with (
+            _translated(),
+            root.below((_DRAFTS,)) as source,
+            root.below(tuple(folders), mode=0o700) as kept,
+        ):
+            source.move(draft, kept, name)
+            kept.sync()
+            # A rename is durable once its folder is, and a new folder once its parents are.
+            for depth in range(len(folders)):
+                with root.below(tuple(folders[:depth])) as parent:
+                    parent.sync()
         return hashing.size
 
     def read(self, key: BlobKey, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        *folders, name = self._parts(key)
         with _translated():
             try:
-                file = self.path(key).open("rb")
+                with OpenFolder.root(self.root) as root, root.below(tuple(folders)) as folder:
+                    file = folder.open_file(name)
             except FileNotFoundError:
                 raise NotFoundError(f"blob {key} is not stored") from None
             with file:
@@ -64,51 +85,53 @@ class LocalDirectory:
     def size(self, key: BlobKey) -> int | None:
         with _translated():
             try:
-                return self.path(key).stat().st_size
+                return self.path(key).lstat().st_size
             except FileNotFoundError:
                 return None
 
     def delete(self, key: BlobKey) -> None:
-        with _translated():
-            self.path(key).unlink(missing_ok=True)
+        *folders, name = self._parts(key)
+        with (
+            _translated(),
+            suppress(FileNotFoundError),
+            OpenFolder.root(self.root) as root,
+            root.below(tuple(folders)) as folder,
+        ):
+            folder.remove(name)
 
     def blobs(self, area: Area) -> Iterator[BlobInfo]:
         return self.listed(area, "??/*")
 
     def path(self, key: BlobKey) -> Path:
-        """Where a blob lies."""
+        """Returns the path of a blob."""
         return self.root / str(key)
 
     def listed(self, area: Area, pattern: str) -> Iterator[BlobInfo]:
-        """The blobs of an area among the files of a pattern."""
+        """Yields the blobs of an area among the files of a pattern."""
         with _translated():
-            for path in (self.root / area).glob(pattern):
+            for path in matching(self.root / area, pattern):
                 try:
-                    status, key = path.stat(), BlobKey(area, path.name)
-                except (FileNotFoundError, ValueError):  # deleted since, or none of ours
+                    status, key = path.lstat(), BlobKey(area, path.name)
+                except (FileNotFoundError, ValueError):  # deleted since, or not a blob
                     continue
                 yield BlobInfo(key, status.st_size, status.st_mtime_ns // 1000)
 
-    def _make(self, folder: Path) -> None:
-        """Makes a folder below the root, and those between."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for parent in reversed(folder.relative_to(self.root).parents):
-            (self.root / parent).mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+    def _parts(self, key: BlobKey) -> tuple[str, ...]:
+        return self.path(key).relative_to(self.root).parts
 
     def delete_stale_drafts(self) -> None:
-        """Removes what killed processes left behind."""
+        """Deletes drafts that killed processes left."""
         before = time.time() - BLOB_DRAFT_STALE_S
-        for path in self._drafts.glob("*"):
+        for path in matching(self._drafts, "*"):
             try:
-                if path.stat().st_mtime < before:
+                if path.lstat().st_mtime < before:
                     path.unlink()
-            except OSError:  # another process was quicker, or it will be tried again
+            except OSError:  # another process was faster, or the next run tries again
                 continue
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable, as those of files that were just moved there."""
+    """Makes the names in a folder durable, such as those of files that were just moved there."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

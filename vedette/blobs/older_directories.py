@@ -1,9 +1,8 @@
-"""The directories of the data directory that held files before there was a blob store.
+"""The directories of the data directory that held files before the blob store existed.
 
-`binaries/ab/abcdef...` lies as in a `LocalDirectory`; `packages/abcdef...` has no folder between.
-The beginnings of large files
-(`binaries/ab/abcdef....SENSOR`) have names that are no hashes of their content: `beginnings` lists
-them.
+`binaries/ab/abcdef...` has the layout of a `LocalDirectory`; `packages/abcdef...` has no folder in
+between. The beginnings of large files (`binaries/ab/abcdef....SENSOR`) have names that are not
+hashes of their content: `beginnings` lists them.
 """
 
 import re
@@ -13,6 +12,7 @@ from typing import Final
 
 from vedette.blobs.blob_store import Area, BlobInfo, BlobKey
 from vedette.blobs.local_directory import LocalDirectory
+from vedette.file_tree import matching
 
 _BEGINNING: Final = re.compile(r"([0-9a-f]{64})\.([0-9]{1,10})")
 
@@ -38,8 +38,8 @@ class OlderDirectories:
         return self._of(area).blobs(area)
 
     def beginnings(self) -> Iterator[tuple[Path, str, int]]:
-        """Path, SHA-256 of the whole file as its sensor said, and the sensor's id."""
-        for path in self._data.glob("binaries/??/*.*"):
+        """Yields (path, SHA-256 of the whole file as reported by its sensor, sensor id)."""
+        for path in matching(self._data, "binaries/??/*.*"):
             if found := _BEGINNING.fullmatch(path.name):
                 yield path, found[1], int(found[2])
 

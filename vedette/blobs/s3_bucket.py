@@ -1,8 +1,8 @@
 """Blobs in a bucket of any S3-compatible object store.
 
-Large blobs go in several parts and appear when the last one has come; they are read in ranges, each
-a request with its own deadline. Errors of the library carry no credentials; only their first line
-is passed on.
+Large blobs are uploaded in several parts and appear when the last part has arrived; they are read
+in ranges, each a request with its own deadline. Errors of the library contain no credentials; only
+their first line is passed on.
 """
 
 import configparser
@@ -19,20 +19,29 @@ from obstore.store import S3Store
 
 from vedette.blobs.blob_store import Area, BlobInfo, BlobKey, Hashing
 from vedette.errors import NotFoundError, StartError, UnavailableError
-from vedette.limits import (
-    BLOB_CONNECT_S,
-    BLOB_CREDENTIALS_BYTES_MAX,
-    BLOB_RANGE_BYTES,
-    BLOB_RETRIES_MAX,
-)
 
 if TYPE_CHECKING:
     from obstore.store import S3Config
 
+from vedette.limits import Limit
+
+BLOB_RANGE_BYTES: Limit[int] = 8 * 1024 * 1024
+"""Bytes of one request to an object store: each has its own deadline, so that the requests for a
+file of 500 MB take no longer than those for a file of 8 MB."""
+
+BLOB_CONNECT_S: Limit[int] = 5
+"""Timeout for connecting to an object store."""
+
+BLOB_RETRIES_MAX: Limit[int] = 3
+"""Retries after an object store answers with 5xx or the connection breaks."""
+
+BLOB_CREDENTIALS_BYTES_MAX: Limit[int] = 64 * 1024
+"""Bytes of a file with credentials; real ones have 200."""
+
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Of a user of the object store; not shown when printed."""
+    """Credentials of a user of the object store; not shown in `repr`."""
 
     access_key_id: str = field(repr=False)
     secret_access_key: str = field(repr=False)
@@ -41,22 +50,22 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Where a bucket is."""
+    """Location of a bucket."""
 
     name: str
     prefix: str = ""
     endpoint: str = ""
-    """URL of the object store; "": Amazon's."""
+    """URL of the object store; "" for Amazon's."""
     region: str = "us-east-1"
     credentials: Credentials | None = None
-    """None: of the environment (`AWS_ACCESS_KEY_ID` ...), or of the machine's role."""
+    """None uses the environment (`AWS_ACCESS_KEY_ID` ...), or the machine's role."""
 
 
 class S3Bucket:
-    """A `BlobStore` in a bucket that exists."""
+    """A `BlobStore` in an existing bucket."""
 
     def __init__(self, bucket: Bucket, deadline_s: float) -> None:
-        """`deadline_s` is for one request with its repetitions. Connects lazily."""
+        """`deadline_s` applies to one request with its retries. Connects lazily."""
         config: S3Config = {"region": bucket.region}
         if bucket.endpoint:
             config["endpoint"] = bucket.endpoint
@@ -65,7 +74,7 @@ class S3Bucket:
             config["secret_access_key"] = bucket.credentials.secret_access_key
             if bucket.credentials.session_token:
                 config["session_token"] = bucket.credentials.session_token
-        # A repetition begins before the end of the first half, and ends within the second.
+        # A retry begins before the end of the first half, and ends within the second.
         half = timedelta(seconds=deadline_s / 2)
         self._store = S3Store(
             bucket.name,
@@ -127,16 +136,16 @@ class S3Bucket:
                 for found in page:
                     try:
                         key = BlobKey(area, found["path"].rpartition("/")[2])
-                    except ValueError:  # none of ours
+                    except ValueError:  # not a blob
                         continue
                     stored_us = round(found["last_modified"].timestamp() * 1_000_000)
                     yield BlobInfo(key, found["size"], stored_us)
 
 
 def credentials_in(path: Path, profile: str = "default") -> Credentials:
-    """The credentials of a file in the form of `~/.aws/credentials`.
+    """Returns the credentials of a file in the format of `~/.aws/credentials`.
 
-    Raises StartError that names the file and what is missing, and nothing that stands in it.
+    Raises StartError that names the file and the missing key, but none of its values.
     """
     parser = configparser.ConfigParser(interpolation=None)
     try:
@@ -167,5 +176,5 @@ def _translated() -> Iterator[None]:
 
 
 def _line(error: Exception) -> str:
-    """The first line: what follows is the library's own state."""
+    """Returns the first line; the rest is the library's internal state."""
     return str(error).partition("\n")[0].strip()

@@ -1,1 +1,2 @@
-"""The wiring: settings to engines to application. The only package that names concrete engines."""
+"""Wiring: builds engines from settings, and the application from engines. The only package that
+names concrete engines."""

@@ -1,18 +1,18 @@
 """Accepts connections in place of the event loop's own server, which neither counts TLS handshakes
-nor handles the lack of file descriptors.
+nor handles a shortage of file descriptors.
 
-- A connection is set up only once the whole beginning of a TLS handshake has arrived, as it does
-  within a round trip from every honest client. Until then it costs a socket and nothing else, so
-  that silent connections and garbage do not delay the others. It is looked at once when it is
-  accepted: under a flood what it sends is there by then, and waking for it cost most of all.
-- Connections that are not set up have a deadline and a limit. Above it the oldest of the address
-  that has most is closed, so that a flood from some addresses keeps those of others in place.
-  Handshakes begin in turn of the addresses.
-- A proxy that passes TLS on says in a PROXY header where a connection comes from: it is read of
-  proxies that announce their clients, has to be there, and is never read of anybody else.
-- A few descriptors are kept open as spares. Where the process has no other left, a spare is closed
-  to accept one more connection, which serves health checks and check-ins only. Where the spares are
-  used up, connections wait in the kernel's backlog.
+- A connection is set up only when the complete beginning of a TLS handshake has arrived, which
+  every honest client sends within a round trip. Until then it costs only a socket, so that silent
+  connections and garbage do not delay others. The acceptor reads it immediately after accepting:
+  during a flood the data is already there, and waiting for a wakeup would be the largest cost.
+- Connections that are not set up have a deadline and a limit. Above the limit, the oldest
+  connection of the address with the most connections is closed, so that a flood from some addresses
+  does not displace others. Handshakes begin round-robin over the addresses.
+- A proxy that forwards TLS announces the client's address in a PROXY header. The header is required
+  from proxies that are configured to send it, and ignored from all others.
+- A few file descriptors are kept open as spares. When the process has no other descriptor left, a
+  spare is closed to accept one more connection, which only serves health checks and check-ins. When
+  the spares are used up, connections wait in the kernel's backlog.
 """
 
 import asyncio
@@ -24,7 +24,6 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from vedette import limits
 from vedette.bootstrap.arrivals import Arrival, Arrivals, address_of
 from vedette.bootstrap.descriptors import SocketLimits
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
@@ -33,26 +32,44 @@ from vedette.bootstrap.opening import (
     accepted,
     answer_plain_http,
     close,
-    is_closed_by_client,
+    ignored_of,
     opening_of,
     origin_of,
     unwatch,
     watch,
 )
+from vedette.limits import Limit
+
+HANDSHAKE_DEADLINE_S: Limit[float] = 10.0
+"""Timeout (s) of a TLS handshake: three round trips, or a few seconds on a loaded machine."""
+
+HANDSHAKE_CHECK_S: Limit[float] = 1.0
+"""Interval (s) for checking the deadline of connections that have not begun a handshake."""
+
+PLAIN_IGNORED_BYTES_MAX: Limit[int] = 1024 * 1024
+"""Bytes that are read and ignored from a plain-HTTP client after its response; a browser sends some
+kilobytes."""
+
+SPARE_DESCRIPTORS: Limit[int] = 8
+"""File descriptors kept open to accept health checks and check-ins when no others are left."""
+
+SPARE_DESCRIPTORS_RETRY_S: Limit[float] = 0.1
+"""Pause (s) before the next attempt to accept a connection when the spare descriptors are used
+up."""
+
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 _EVENTS_AT_ONCE: Final = 16
-"""Connections that are accepted, looked at or closed before the event loop does other work: each
-costs a tenth of a millisecond. A flood that ends has 1,500 at once, and the loop's own selector
-gives out 1,024 in one go."""
+"""Connections accepted, read or closed before the event loop does other work; each costs 0.1 ms.
+The end of a flood brings 1,500 at once, and the loop's own selector returns up to 1,024."""
 
 _HANDSHAKES_AT_ONCE: Final = 4
-"""Set-ups that are begun before the event loop does other work: each costs half a millisecond."""
+"""Handshakes begun before the event loop does other work; each costs 0.5 ms."""
 
 
 class Acceptor:
-    """Accepts on one listening socket, from `start` until `close`."""
+    """Accepts connections on a listening socket, from `start` until `close`."""
 
     def __init__(
         self,
@@ -62,8 +79,8 @@ class Acceptor:
         allowed: SocketLimits,
         announces: Callable[[str], bool],
     ) -> None:
-        """`announces` says of the address of a connection whether it is that of a proxy whose
-        connections begin with a PROXY header."""
+        """`announces` returns whether an address belongs to a proxy whose connections begin with a
+        PROXY header."""
         self._listener = listener
         self._tls = tls
         self._new_protocol = new_protocol
@@ -72,9 +89,9 @@ class Acceptor:
         self._arrivals = Arrivals()
         """Connections that are not set up."""
         self._selector = select.epoll()
-        """Of the listening socket and of connections whose handshake has not begun."""
+        """Covers the listening socket and connections whose handshake has not begun."""
         self._watched: dict[int, Arrival] = {}
-        """By file descriptor."""
+        """Arrivals by file descriptor."""
         self._is_accepting = False
         self._is_beginning = False
         self._spares: list[int] = []
@@ -82,7 +99,8 @@ class Acceptor:
         self._sweep: asyncio.TimerHandle | None = None
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """From now on for new connections; those that are set up keep theirs. From any thread."""
+        """Uses a new TLS context for new connections; existing ones keep theirs. Callable from any
+        thread."""
         self._tls = tls
 
     def start(self) -> None:
@@ -92,7 +110,7 @@ class Acceptor:
         self._close_overdue()
 
     async def close(self) -> None:
-        """Close the listening socket and connections that are not set up yet. Idempotent."""
+        """Closes the listening socket and connections that are not set up. Idempotent."""
         if not self._selector.closed:
             asyncio.get_running_loop().remove_reader(self._selector)
         for timer in (self._retry, self._sweep):
@@ -113,9 +131,13 @@ class Acceptor:
         self._is_accepting = True
 
     def _take_turn(self) -> None:
-        """What is left over has its turn once the event loop has done other work. Accepts last: new
-        connections have the descriptors of closed ones. Where more wait than are looked at, the
-        listening socket may be behind all of them: it has its turn every time, too."""
+        """Handles ready sockets, up to a bound; the rest follows after other work of the event
+        loop.
+
+        Accepts last, so that new connections can use the descriptors of closed ones. When more
+        sockets are ready than one turn handles, the listening socket may be behind them, so it gets
+        its turn every time.
+        """
         ready = [descriptor for descriptor, _ in self._selector.poll(0, _EVENTS_AT_ONCE)]
         for descriptor in ready:
             if descriptor in self._watched:
@@ -126,8 +148,8 @@ class Acceptor:
             self._accept()
 
     def _accept(self) -> None:
-        """Accept what waits, up to a bound: a client whose connection does not fit the backlog
-        tries again only after seconds."""
+        """Accepts waiting connections, up to a bound. If the backlog overflows, a client retries
+        only after seconds."""
         on_spare = False
         for _ in range(_EVENTS_AT_ONCE):
             try:
@@ -136,7 +158,7 @@ class Acceptor:
                 break
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
-                    continue  # the client has gone
+                    continue  # the client disconnected
                 if not self._spares:
                     self._pause()
                     return
@@ -151,7 +173,7 @@ class Acceptor:
         self._selector.unregister(self._listener)
         self._is_accepting = False
         loop = asyncio.get_running_loop()
-        self._retry = loop.call_later(limits.SPARE_DESCRIPTORS_RETRY_S, self._resume)
+        self._retry = loop.call_later(SPARE_DESCRIPTORS_RETRY_S, self._resume)
 
     def _take_in(self, client: socket.socket, peer: tuple[str, int], on_spare: bool) -> None:
         if len(self._arrivals) >= self._allowed.handshakes:
@@ -166,9 +188,12 @@ class Acceptor:
             self._read_opening(arrival)
 
     def _read_opening(self, arrival: Arrival) -> None:
-        """Something may have arrived: set up, wait for the rest, answer plain HTTP, or close."""
+        """Reads the start of a connection: sets it up, waits for more, answers plain HTTP, or
+        closes it."""
         if arrival.is_answered:
-            if is_closed_by_client(arrival.client):
+            ignored_bytes = ignored_of(arrival.client)
+            arrival.ignored_bytes += ignored_bytes or 0
+            if ignored_bytes is None or arrival.ignored_bytes > PLAIN_IGNORED_BYTES_MAX:
                 self._drop(arrival)
             return
         match self._next_opening(arrival):
@@ -186,7 +211,8 @@ class Acceptor:
                 self._watch(arrival)
 
     def _next_opening(self, arrival: Arrival) -> Opening:
-        """TLS also where everything is there that a server of plain HTTP waits for."""
+        """Returns the state of the opening. On a plain-HTTP server, a connection without a pending
+        PROXY header counts as `TLS`: ready to be set up."""
         if arrival.is_announced:
             found = origin_of(arrival.client)
             if isinstance(found, Opening):
@@ -215,7 +241,7 @@ class Acceptor:
             asyncio.get_running_loop().call_soon(self._begin)
 
     def _begin(self) -> None:
-        """Begin some handshakes, then let the loop do other work before the next ones."""
+        """Begins some handshakes, then yields to the event loop before the next ones."""
         self._is_beginning = False
         for _ in range(_HANDSHAKES_AT_ONCE):
             arrival = self._arrivals.next_ready()
@@ -235,7 +261,7 @@ class Acceptor:
     def _set_up_ended(self, arrival: Arrival) -> None:
         self._arrivals.remove(arrival)
         if arrival.task is not None and arrival.task.cancelled():
-            arrival.client.close()  # nothing else knows of it where the task never began
+            arrival.client.close()  # no other owner if the task never began
 
     async def _connect(self, client: socket.socket, protocol: BoundedHttpProtocol) -> None:
         loop = asyncio.get_running_loop()
@@ -247,13 +273,13 @@ class Acceptor:
                 lambda: protocol,
                 client,
                 ssl=self._tls,
-                ssl_handshake_timeout=limits.HANDSHAKE_DEADLINE_S,
+                ssl_handshake_timeout=HANDSHAKE_DEADLINE_S,
             )
         except OSError:
-            return  # the client has gone, or does not speak TLS: nothing to tell anybody
+            return  # disconnected, or not TLS: nothing to report
 
     def _drop(self, arrival: Arrival) -> None:
-        """Close a connection that is not set up."""
+        """Closes a connection that is not set up."""
         self._arrivals.remove(arrival)
         if arrival.task is not None:
             arrival.task.cancel()
@@ -262,19 +288,19 @@ class Acceptor:
             close(arrival.client)
 
     def _close_overdue(self) -> None:
-        """Close connections whose handshake has not begun in time; those that are being set up
-        have the same deadline in the event loop."""
+        """Closes connections whose handshake has not begun in time. The event loop applies the same
+        deadline to handshakes in progress."""
         loop = asyncio.get_running_loop()
-        begun_before_s = loop.time() - limits.HANDSHAKE_DEADLINE_S
+        begun_before_s = loop.time() - HANDSHAKE_DEADLINE_S
         overdue = self._arrivals.waiting_since(begun_before_s)
         for arrival in overdue[:_EVENTS_AT_ONCE]:
             self._drop(arrival)
-        pause_s = 0 if len(overdue) > _EVENTS_AT_ONCE else limits.HANDSHAKE_CHECK_S
+        pause_s = 0 if len(overdue) > _EVENTS_AT_ONCE else HANDSHAKE_CHECK_S
         self._sweep = loop.call_later(pause_s, self._close_overdue)
 
     def _keep_spares(self) -> None:
         try:
-            while len(self._spares) < limits.SPARE_DESCRIPTORS:
+            while len(self._spares) < SPARE_DESCRIPTORS:
                 self._spares.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
-            return  # none is free: it is tried again with the next connection
+            return  # none is free; the next connection retries

@@ -1,4 +1,4 @@
-"""Connections that were accepted and are not set up, with their client's address."""
+"""Accepted connections that are not set up, by client address."""
 
 import asyncio
 import socket
@@ -11,32 +11,34 @@ from typing import Any
 
 @dataclass(slots=True, eq=False)
 class Arrival:
-    """A connection. `task` sets it up, once its client has begun a handshake."""
+    """An accepted connection. `task` sets it up after its client has begun a handshake."""
 
     client: socket.socket
     address: str
     since_s: float
-    """In the event loop's time."""
+    """Time by the event loop's clock."""
     on_spare: bool
     is_watched: bool = False
-    """The acceptor's selector wakes when something arrives."""
+    """Whether the acceptor's selector watches it."""
     is_announced: bool = False
-    """A proxy says first where it comes from."""
+    """Whether a proxy must first announce the client's address."""
     origin: tuple[str, int] | None = None
-    """What the proxy said; None: nothing."""
+    """Address announced by the proxy; None for none."""
     is_answered: bool = False
-    """It got an answer in plain HTTP, and is only waited for to close."""
+    """Whether it got a plain-HTTP response and only waits to be closed."""
+    ignored_bytes: int = 0
+    """Bytes received after that response."""
     task: asyncio.Task[None] | None = field(default=None)
 
 
 class Arrivals:
-    """All of them in the order of arrival, and those whose handshake can begin, by address."""
+    """All arrivals in order, and arrivals whose handshake can begin, by address."""
 
     def __init__(self) -> None:
         self._all: dict[Arrival, None] = {}
         self._counts: Counter[str] = Counter()
         self._ready: dict[str, deque[Arrival]] = {}
-        """The address whose turn it is comes first."""
+        """The first address is next."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -49,7 +51,7 @@ class Arrivals:
         self._counts[arrival.address] += 1
 
     def remove(self, arrival: Arrival) -> None:
-        """Idempotent."""
+        """Removes an arrival. Idempotent."""
         if arrival not in self._all:
             return
         del self._all[arrival]
@@ -58,7 +60,7 @@ class Arrivals:
             del self._counts[arrival.address]
 
     def readdress(self, arrival: Arrival, address: str) -> None:
-        """From now on an arrival counts for another address; its place stays."""
+        """Counts an arrival for another address; keeps its position."""
         self._counts[address] += 1
         self._counts[arrival.address] -= 1
         if not self._counts[arrival.address]:
@@ -66,12 +68,13 @@ class Arrivals:
         arrival.address = address
 
     def oldest_of_the_largest(self) -> Arrival:
-        """The first arrival of the address that has most. There must be one."""
+        """Returns the first arrival of the address with the most arrivals. Requires at least one
+        arrival."""
         largest = max(self._counts, key=self._counts.__getitem__)
         return next(one for one in self._all if one.address == largest)
 
     def waiting_since(self, time_s: float) -> list[Arrival]:
-        """Those that arrived before a time and are not being set up."""
+        """Returns arrivals before a time that are not being set up."""
         found = []
         for one in self._all:
             if one.since_s > time_s:
@@ -84,21 +87,22 @@ class Arrivals:
         self._ready.setdefault(arrival.address, deque()).append(arrival)
 
     def next_ready(self) -> Arrival | None:
-        """The next handshake to begin: one of each address in turn. None without one."""
+        """Returns the next arrival whose handshake can begin, round-robin over addresses; None if
+        there is none."""
         while self._ready:
             address, waiting = next(iter(self._ready.items()))
             del self._ready[address]
             arrival = waiting.popleft()
             if waiting:
-                self._ready[address] = waiting  # behind the others
+                self._ready[address] = waiting  # to the end of the queue
             if arrival in self._all:
                 return arrival
         return None
 
 
 def address_of(peer: Any) -> str:
-    """What connections of one client have in common: its IPv4 address, or the network of 64 bits
-    of its IPv6 address, which a host may fill alone. `peer` is as `accept` returns it."""
+    """Returns the key that connections of one client share: the IPv4 address, or the /64 network of
+    an IPv6 address, all of which a host may use. `peer` is as returned by `accept`."""
     host = str(peer[0]) if isinstance(peer, tuple) and peer else ""
     if ":" not in host:
         return host

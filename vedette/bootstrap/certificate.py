@@ -1,8 +1,9 @@
-"""TLS certificate of the server: the operator's, or a self-signed one made at first start.
+"""TLS certificate of the server: the operator's, or a self-signed one that is generated at the
+first start.
 
-The self-signed certificate (EC P-256, valid for this host's names and loopback) is kept in the data
-directory as `tls/cert.pem` and `tls/key.pem` (readable by the owner only), so that clients can pin
-it.
+The self-signed certificate (EC P-256, valid for this host's names and loopback) is stored in the
+data directory as `tls/cert.pem` and `tls/key.pem` (readable by the owner only), so that clients can
+pin it.
 """
 
 import os
@@ -17,18 +18,23 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from vedette.api.server_certificate import CertificateFacts
 from vedette.errors import StartError
-from vedette.limits import CERTIFICATE_VALID_DAYS
+from vedette.limits import Limit
 from vedette.settings import Settings
+from vedette.web.http.server_certificate import CertificateFacts
+
+CERTIFICATE_VALID_DAYS: Limit[int] = 3650
+"""Validity in days of the server's own certificate. Ten years, since replacing a certificate that
+sensors pin is laborious."""
+
 
 BACKDATED = timedelta(days=1)
-"""So that clients whose clocks are behind accept a new certificate."""
+"""Lets clients whose clocks are behind accept a new certificate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Files in PEM; `fingerprint` is the SHA-256 of the certificate in hex with colons."""
+    """PEM files. `fingerprint` is the SHA-256 of the certificate in hex with colons."""
 
     cert: Path
     key: Path
@@ -38,7 +44,7 @@ class Certificate:
 
 
 def certificate(settings: Settings, now_us: int) -> Certificate:
-    """The certificate to use; generated and saved if there is none.
+    """Returns the certificate to use; generates and stores one if there is none.
 
     Raises StartError for files that are missing, unreadable, or not a pair.
     """
@@ -53,8 +59,8 @@ def certificate(settings: Settings, now_us: int) -> Certificate:
 
 
 def load_pair(cert: Path, key: Path, *, is_new: bool = False) -> Certificate:
-    """A certificate and its key. Raises StartError for files that cannot be read or do not go
-    together."""
+    """Loads a certificate and its key. Raises StartError for files that are unreadable or not a
+    pair."""
     try:
         loaded = x509.load_pem_x509_certificate(cert.read_bytes())
         private = serialization.load_pem_private_key(key.read_bytes(), password=None)
@@ -69,7 +75,7 @@ def load_pair(cert: Path, key: Path, *, is_new: bool = False) -> Certificate:
 
 
 def _facts(cert: Path, loaded: x509.Certificate, digest: str) -> CertificateFacts:
-    """For the console. Subjects and names are whatever its issuer wrote."""
+    """Extracts facts for the console. Subjects and names are untrusted text from the issuer."""
     return CertificateFacts(
         file=str(cert),
         fingerprint=digest,
@@ -84,7 +90,7 @@ def _facts(cert: Path, loaded: x509.Certificate, digest: str) -> CertificateFact
 def _names_of(loaded: x509.Certificate) -> tuple[str, ...]:
     try:
         found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):  # a certificate may have none, or a broken one
+    except (x509.ExtensionNotFound, ValueError):  # missing or malformed
         return ()
     return tuple(str(one.value) for one in found if isinstance(one, x509.DNSName | x509.IPAddress))
 
@@ -109,7 +115,7 @@ def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:
         .add_extension(_key_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), False)
-        # Which of several certificates of this name is its own, where a client trusts them all.
+        # Identifies the issuer's key for clients that trust several certificates with this name.
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(private.public_key()), False
         )
@@ -129,7 +135,7 @@ def _make(cert: Path, key: Path, listen_host: str, now: datetime) -> None:
 
 
 def _names(listen_host: str) -> list[x509.GeneralName]:
-    """Subject alternative names: host names, loopback, and the address that it listens on."""
+    """Returns the subject alternative names: host names, loopback, and the listening address."""
     names = dict.fromkeys(("localhost", socket.gethostname().lower(), socket.getfqdn().lower()))
     addresses: dict[IPv4Address | IPv6Address, None] = dict.fromkeys(
         (ip_address("127.0.0.1"), ip_address("::1"))
@@ -147,7 +153,7 @@ def _names(listen_host: str) -> list[x509.GeneralName]:
 def _key_usage() -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
-        key_cert_sign=True,  # clients that pin it use it as the authority
+        key_cert_sign=True,  # clients that pin it use it as a CA
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
@@ -159,7 +165,7 @@ def _key_usage() -> x509.KeyUsage:
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Writes atomically: a crash leaves no partial key behind."""
+    """Writes a file atomically, so that a crash leaves no partial key."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:

@@ -1,7 +1,7 @@
-"""File descriptors of the server process: how many it may have, and what they are used for.
+"""File descriptors of the server process: their limit and their use.
 
-Half of them is for sockets of clients. The rest is for the engine (files of data parts, three for
-each of its threads), SQLite, workers and logs.
+Half of them are for client sockets. The rest is for the engine (files of data parts, three per
+thread), SQLite, workers and logs.
 """
 
 import resource
@@ -10,41 +10,54 @@ from typing import Final, Self
 
 import structlog
 
-from vedette import limits
+from vedette.limits import Limit
+
+CONNECTIONS_MAX: Limit[int] = 4_096
+"""Concurrent client connections; fewer if the process may have few file descriptors
+(`bootstrap/descriptors.py`). Above it, a new connection replaces an idle one, or only serves health
+checks and check-ins."""
+
+RESERVED_CONNECTIONS_MAX: Limit[int] = 64
+"""Connections above `CONNECTIONS_MAX` for health checks and check-ins, one request each."""
+
+HANDSHAKES_MAX: Limit[int] = 2_048
+"""Connections with an incomplete TLS handshake; above it, the oldest connection of the address with
+the most is closed. A handshake takes a second or two under load, in which that many arrive."""
+
 
 log = structlog.get_logger(__name__)
 
 _USUAL: Final = 65_536
-"""What is taken for the limit where there is none: nothing here needs more."""
+"""Limit to assume if there is none; the server needs no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocketLimits:
-    """How many sockets of clients may be open, by their state."""
+    """Maximum client sockets by state."""
 
     connections: int
     reserved: int
-    """Connections above `connections` that serve health checks and check-ins only."""
+    """Connections above `connections` that only serve health checks and check-ins."""
     handshakes: int
 
     @classmethod
     def of(cls, descriptors: int) -> Self:
-        """The limits under a limit of file descriptors."""
+        """Computes the limits for a limit of file descriptors."""
         sockets = descriptors // 2
-        reserved = max(1, min(limits.RESERVED_CONNECTIONS_MAX, sockets // 8))
-        handshakes = max(1, min(limits.HANDSHAKES_MAX, sockets // 4))
-        connections = max(1, min(limits.CONNECTIONS_MAX, sockets - reserved - handshakes))
+        reserved = max(1, min(RESERVED_CONNECTIONS_MAX, sockets // 8))
+        handshakes = max(1, min(HANDSHAKES_MAX, sockets // 4))
+        connections = max(1, min(CONNECTIONS_MAX, sockets - reserved - handshakes))
         return cls(connections, reserved, handshakes)
 
 
 def socket_limits() -> SocketLimits:
-    """The limits of this process."""
+    """Returns the limits of this process."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return SocketLimits.of(_USUAL if descriptors < 0 else descriptors)
 
 
 def raise_descriptor_limit() -> None:
-    """Raise the soft limit of file descriptors to the hard one, where that is more.
+    """Raises the soft limit of file descriptors to the hard limit.
 
     Shells and service managers set 1,024 for programs that use select(2), which this one does not.
     """

@@ -1,9 +1,9 @@
-"""Keeps the event loop from waiting: it accepts, answers health checks and passes work on, so
-everybody waits while it waits. Its work is short, and all that is long has threads of its own.
+"""Keeps the event loop responsive: it accepts connections, answers health checks and dispatches
+work, so any delay affects all clients. Its own work is short; long work has its own threads.
 
-It has priority over these threads at the cores and at the interpreter lock, does not wait for them
-to start, and collects the garbage of all of them: a thread without priority that is interrupted
-while it collects keeps the interpreter lock all the time.
+The event loop has priority over these threads at the cores and at the interpreter lock, does not
+wait for them to start, and runs all garbage collection: a low-priority thread that is interrupted
+during a collection would hold the interpreter lock meanwhile.
 """
 
 import asyncio
@@ -19,20 +19,39 @@ import structlog
 from anyio import to_thread
 from anyio._backends._asyncio import WorkerThread
 
-from vedette.limits import (
-    EVENT_LOOP_NICE,
-    GARBAGE_ALL_TICKS,
-    GARBAGE_MIDDLE_TICKS,
-    THREAD_IDLE_S,
-    THREAD_SWITCH_INTERVAL_S,
-    THREAD_TIMER_SLACK_NS,
-)
+from vedette.limits import Limit
+
+THREAD_SWITCH_INTERVAL_S: Limit[float] = 0.00002
+"""Time (s) for which a thread keeps the interpreter lock while another waits, without the waiting
+thread's timer slack. The event loop waits that long behind a search that renders its response, and
+during a flood some hundred times for one health check: each read, write and close of a socket
+releases the lock."""
+
+THREAD_TIMER_SLACK_NS: Limit[int] = 100_000
+"""Additional delay (ns) with which a thread that waits for the interpreter lock may be woken; the
+event loop's is 1. Without it, computing threads would constantly take the lock from each other at
+such a short interval."""
+
+EVENT_LOOP_NICE: Limit[int] = -10
+"""Nice value of the event loop's thread, against 0 of all others: under load, a health check waited
+longer for the processor than for anything else. Needs CAP_SYS_NICE."""
+
+GARBAGE_MIDDLE_TICKS: Limit[int] = 10
+"""Interval of collecting the middle generation, in tenths of a second. In one portion, the objects
+of a second under attack took up to 0.13 s."""
+
+GARBAGE_ALL_TICKS: Limit[int] = 3_000
+"""Interval of collecting all generations, in tenths of a second: five minutes."""
+
+THREAD_IDLE_S: Limit[int] = 24 * 3600
+"""Time (s) for which an idle thread of the event loop is kept."""
+
 
 log = structlog.get_logger(__name__)
 
 _SCHED_SETATTR: Final = {"x86_64": 314, "aarch64": 274}
-"""The number of the system call. `os.sched_setscheduler`, which takes the same flag, is refused
-with it under systemd's RestrictRealtime, and libc has no function for this one."""
+"""System call numbers. systemd's RestrictRealtime refuses `os.sched_setscheduler` with this flag,
+and libc has no wrapper for this call."""
 
 _RESET_ON_FORK: Final = 0x01
 
@@ -41,7 +60,7 @@ _PR_SET_TIMERSLACK: Final = 29
 
 
 class _Attributes(ctypes.Structure):
-    """`struct sched_attr` in its first version."""
+    """`struct sched_attr`, first version."""
 
     _fields_ = (
         ("size", ctypes.c_uint32),
@@ -56,13 +75,14 @@ class _Attributes(ctypes.Structure):
 
 
 def defer_to_event_loop() -> None:
-    """Let this thread and those that it starts wait longer for the interpreter lock than the event
-    loop does. For threads that the event loop starts, since they inherit what it has."""
+    """Makes this thread, and threads that it starts, wait longer for the interpreter lock than the
+    event loop does. Call in threads that the event loop starts, since they inherit its settings."""
     _set_timer_slack(THREAD_TIMER_SLACK_NS)
 
 
 def share_interpreter_lock() -> None:
-    """For all threads of the process, before others are started."""
+    """Configures the interpreter lock for all threads of the process. Call before starting other
+    threads."""
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
     defer_to_event_loop()
 
@@ -73,10 +93,9 @@ def _set_timer_slack(slack_ns: int) -> None:
 
 
 def prefer_this_thread() -> bool:
-    """Let this thread run before others, and not those that it starts; and let it have the
-    interpreter lock before them. False where the process may not have priority (it needs
-    CAP_SYS_NICE), or was started with a nice value of its own: everything works all the same,
-    slower under load."""
+    """Gives this thread, but not threads that it starts, priority at the processor and the
+    interpreter lock. Returns False if the process lacks CAP_SYS_NICE or was started with its own
+    nice value; then everything works, but slower under load."""
     _set_timer_slack(1)
     call = _SCHED_SETATTR.get(platform.machine())
     if sys.platform != "linux" or call is None:
@@ -99,8 +118,8 @@ def prefer_this_thread() -> bool:
 
 
 async def start_threads() -> None:
-    """Starts all threads that routes run in, and keeps them: whoever starts a thread waits until it
-    runs, which the event loop did for each of 40 requests that came at once."""
+    """Starts all threads that routes run in, and keeps them. Starting a thread blocks the caller
+    until it runs; without this, the event loop waited for each of 40 concurrent requests."""
     WorkerThread.MAX_IDLE_TIME = THREAD_IDLE_S
     count = int(to_thread.current_default_thread_limiter().total_tokens)
     all_there = threading.Barrier(count)
@@ -113,8 +132,9 @@ async def start_threads() -> None:
 
 
 def collect_garbage(tick: int) -> None:
-    """One portion; called on the event loop ten times a second. Automatic collection is off: it
-    would traverse every batch of telemetry many times, a sixth of the work, and find nothing."""
+    """Collects one portion of garbage; called on the event loop ten times per second. Automatic
+    collection is off: it would traverse every batch of telemetry many times (a sixth of the work)
+    without result."""
     if tick % GARBAGE_ALL_TICKS == 0:
         gc.collect()
     else:

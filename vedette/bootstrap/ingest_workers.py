@@ -1,8 +1,8 @@
 """Worker processes for commit processing: `python -m vedette.bootstrap.ingest_workers` with the
 numbers of inherited file descriptors, and level and format of the log. Only the server starts it.
 
-It becomes one process for each socket: everything they need is imported once, and then the process
-forks, so that the workers share the memory of the code.
+The process imports everything once and then forks into one process per socket, so that the workers
+share the memory of the code.
 """
 
 import gc
@@ -22,9 +22,10 @@ if __name__ == "__main__":
     hide_unused()
 
 from vedette.bootstrap.logs import configure_logs
+from vedette.bootstrap.memory.start_memory import release_start_memory
 from vedette.bootstrap.signals import signals_blocked
 from vedette.ingest.decode import decode
-from vedette.limits import INGEST_WORKER_END_S, INGEST_WORKERS_MAX
+from vedette.limits import Limit
 from vedette.pipeline.batch.decoded_batch import Decode
 from vedette.pipeline.workers.progress import ProgressMemory, create_progress_fd
 from vedette.pipeline.workers.protocol import FromServer, FromWorker
@@ -33,17 +34,25 @@ from vedette.pipeline.workers.worker_handle import WorkerHandle
 from vedette.pipeline.workers.worker_main import WorkerProcess
 from vedette.settings.catalogue import LogFormat, LogLevel
 
+INGEST_WORKER_END_S: Limit[int] = 10
+"""Time (s) for workers to end after their channel was closed: one commit."""
+
+INGEST_WORKERS_MAX: Limit[int] = 4
+"""Default maximum of workers on machines with more cores; one server process cannot keep more of
+them busy."""
+
+
 PROGRAM: Final = "vedette.bootstrap.ingest_workers"
 
 
 def worker_count() -> int:
-    """Default number of workers for this machine."""
+    """Returns the default number of workers for this machine."""
     return min(len(os.sched_getaffinity(0)), INGEST_WORKERS_MAX)
 
 
 class WorkerLauncher:
-    """Starts the workers in a process group of their own, so that all of them can be killed.
-    `program` is the module to run. Thread-safe."""
+    """Starts the workers in their own process group, so that all of them can be killed. `program`
+    is the module to run. Thread-safe."""
 
     def __init__(self, level: LogLevel, form: LogFormat, program: str = PROGRAM) -> None:
         self._arguments = [level, form]
@@ -52,7 +61,8 @@ class WorkerLauncher:
         self._lock = threading.Lock()
 
     def launch(self, count: int) -> list[WorkerHandle]:
-        """New workers. Waits for the end of those launched before, whose channels are closed."""
+        """Starts new workers, after the previously launched ones, whose channels are closed, have
+        ended."""
         self.close()
         pairs = [socket.socketpair() for _ in range(count)]
         progress_fd = create_progress_fd(count)
@@ -79,18 +89,18 @@ class WorkerLauncher:
     def kill(self) -> None:
         """Sends SIGKILL to all workers, which also ends stopped ones. Does not wait."""
         with self._lock:
-            if self._process is not None:  # not reaped yet, so its process group is ours
+            if self._process is not None:  # not reaped yet, so the process group is ours
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Waits up to INGEST_WORKER_END_S for the end of workers whose channels are closed, then
-        kills them."""
+        """Waits up to INGEST_WORKER_END_S for workers whose channels are closed, then kills
+        them."""
         process = self._process
         if process is None:
             return
         try:
-            # Without reaping it: `kill` needs the process group.
+            # Does not reap it, since `kill` needs the process group.
             _wait_until_ended(process.pid)
         finally:
             self.kill()
@@ -100,7 +110,7 @@ class WorkerLauncher:
 
 
 def _wait_until_ended(pid: int) -> None:
-    """Returns when a child has ended, or after INGEST_WORKER_END_S. Does not reap it."""
+    """Returns when a child process has ended, or after INGEST_WORKER_END_S. Does not reap it."""
     descriptor = os.pidfd_open(pid)
     try:
         select.select([descriptor], [], [], INGEST_WORKER_END_S)
@@ -109,7 +119,8 @@ def _wait_until_ended(pid: int) -> None:
 
 
 def _fork_workers(sockets: list[socket.socket]) -> tuple[int, list[int]]:
-    """The number of the worker that this process is, and the ids of the workers it forked."""
+    """Forks the workers. Returns the number of the worker that this process became, and the ids of
+    the processes it forked."""
     number, forked = 0, list[int]()
     for other in range(1, len(sockets)):
         pid = os.fork()
@@ -119,7 +130,7 @@ def _fork_workers(sockets: list[socket.socket]) -> tuple[int, list[int]]:
         forked.append(pid)
     for one in sockets:
         if one is not sockets[number]:
-            one.close()  # otherwise the end of another worker would go unnoticed
+            one.close()  # otherwise the end of other workers would go unnoticed
     return number, forked
 
 
@@ -130,6 +141,7 @@ def main(decode_record: Decode = decode) -> None:
     gc.collect()
     gc.freeze()
     gc.disable()
+    release_start_memory()
     sockets = [socket.socket(fileno=int(number)) for number in numbers.split(",")]
     progress = ProgressMemory(int(progress_fd), len(sockets))
     number, forked = _fork_workers(sockets)
@@ -137,7 +149,7 @@ def main(decode_record: Decode = decode) -> None:
     WorkerProcess(channel, progress.slot(number), decode_record).run()
     for pid in forked:
         os.waitpid(pid, 0)
-    os._exit(0)  # freeing all caches in order would take half a second
+    os._exit(0)  # saves half a second of freeing caches
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """`server.json` in the data directory: address and tokens of the running server, for programs on
 the same machine (`vedette import`, `vedette demo`).
 
-Only the owner of the data directory can read it. Its tokens live as long as the setting says for
-tokens, are renewed while the server runs, and are revoked when it stops.
+Only the owner of the data directory can read it. Its tokens have the configured lifetime, are
+renewed while the server runs, and are revoked when it stops.
 """
 
 import json
@@ -30,25 +30,25 @@ class LocalAccess:
 
     url: str
     token: str
-    """API token of an administrator; "" when there is none."""
+    """API token of an administrator; "" for none."""
     ingest_token: str
     certificate: str
     """Path of the certificate to trust; "" for plain HTTP."""
     pid: int
-    """Of the server; `ELSEWHERE` for one on another machine."""
+    """Process id of the server; `ELSEWHERE` for a server on another machine."""
 
 
 class LocalTokens:
-    """The tokens of `server.json`: issued at start, renewed, revoked at shutdown."""
+    """The tokens of `server.json`: issued at start, renewed while running, revoked at shutdown."""
 
     def __init__(self, database: Database, now_us: int, lifetime_us: int, data: Path) -> None:
-        """Revokes tokens that a killed server left behind on this data directory, and issues new
-        ones. They are good for `lifetime_us`; 0: until they are revoked."""
+        """Revokes tokens that a killed server left for this data directory, and issues new ones.
+        They are valid for `lifetime_us`; 0: until revoked."""
         self._database = database
         self._name = _token_name(database, data)
         self._lifetime_us = lifetime_us
         self.api_ids: set[str] = set()
-        """Of all API tokens that were issued here."""
+        """Ids of all API tokens issued here."""
         self._revoke_all(now_us)
         self._issue(now_us)
 
@@ -68,9 +68,9 @@ class LocalTokens:
         self.ingest = tokens.issue(self._database, new, now_us).secret
 
     def renew(self, now_us: int) -> bool:
-        """Issues new tokens when half the lifetime is over, or when who has the one for the API is
-        no administrator any more; True when it did. Those before stay good until they expire, for
-        programs that run."""
+        """Issues new tokens when half the lifetime is over, or when the owner of the API token is
+        no longer an administrator. Returns whether it did. Earlier tokens stay valid until they
+        expire, for running programs."""
         is_old = self._lifetime_us and now_us - self._issued_us >= self._lifetime_us // 2
         admins = self._admins()
         if not is_old and (self._admin_id in admins or not admins):
@@ -92,7 +92,7 @@ class LocalTokens:
 
 
 def _token_name(database: Database, data: Path) -> str:
-    """Servers that share a database have tokens of their own."""
+    """Returns the name of this server's tokens, unique among servers that share a database."""
     if not database.name:
         return TOKEN_NAME
     place = f"{socket.gethostname()}:{data.resolve()}"
@@ -113,9 +113,9 @@ def remove_access(data: Path) -> None:
 
 
 def read_access(data: Path) -> LocalAccess | None:
-    """The server running on this data directory; None when none is.
+    """Returns the access to the server that runs on this data directory, or None.
 
-    Raises StartError when the file cannot be read by this user.
+    Raises StartError if this user cannot read the file.
     """
     try:
         access = LocalAccess(**json.loads((data / FILE_NAME).read_text()))

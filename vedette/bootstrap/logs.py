@@ -1,11 +1,11 @@
-"""Logging to standard error, one event per line: JSON, or coloured text on a terminal.
+"""Logging to standard error, one event per line: JSON, or colored text on a terminal.
 
 `structlog.get_logger()` and the standard library's loggers (uvicorn, alembic) have the same format.
-Values bound with `structlog.contextvars.bind_contextvars(request_id=...)` are on every line of the
-request. Values under the names of secrets are masked, however deep they lie.
+Values bound with `structlog.contextvars.bind_contextvars(request_id=...)` appear on every line of
+the request. Values under names of secrets are masked at any depth.
 
-`queued_logs` is for a server: lines are written by a thread of their own, so that a disk or a pipe
-that hangs keeps nobody waiting. Lines above `LOG_WAITING_CHARS_MAX` are lost, and counted.
+`queued_logs` is for servers: a separate thread writes the lines, so that a hanging disk or pipe
+blocks no request. Lines above `LOG_WAITING_CHARS_MAX` are dropped and counted.
 """
 
 import logging
@@ -18,25 +18,36 @@ from typing import Any, Protocol
 import structlog
 from structlog.typing import Processor
 
-from vedette.limits import LOG_CLOSE_S, LOG_DEPTH_MAX, LOG_WAITING_CHARS_MAX
+from vedette.limits import Limit
 from vedette.settings.catalogue import LogFormat, LogLevel
+
+LOG_WAITING_CHARS_MAX: Limit[int] = 4 * 1024**2
+"""Characters of log lines that wait for a slow disk or reader: about ten thousand lines. Further
+lines are dropped, so that requests do not wait."""
+
+LOG_CLOSE_S: Limit[float] = 5.0
+"""Time (s) for which a stopping server waits until its last log lines are written."""
+
+LOG_DEPTH_MAX: Limit[int] = 8
+"""Nesting levels of values in the log; deeper levels are omitted."""
+
 
 log = structlog.get_logger(__name__)
 
 SECRET_NAMES = frozenset(
     ("token", "secret", "password", "authorization", "api_key", "private_key", "cookie", "csrf")
 )
-"""Also what ends with one of them after a separator: `client_secret`, `Set-Cookie`."""
+"""Also matches names that end with one of them after a separator: `client_secret`, `Set-Cookie`."""
 
 _ENDINGS = tuple(f"_{name}" for name in sorted(SECRET_NAMES))
 _MASK = "***"
 
 _QUIET = ("uvicorn.access", "alembic", "httpx", "httpcore", "asyncio")
-"""Loggers with a line per request or step, of which only warnings are kept."""
+"""Loggers with a line per request or step; only warnings pass."""
 
 
 class Stream(Protocol):
-    """What log lines are written to."""
+    """Destination of log lines."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -47,7 +58,7 @@ class Stream(Protocol):
 
 @contextmanager
 def queued_logs(level: LogLevel, form: LogFormat) -> Iterator[None]:
-    """Routes all logging to standard error by a thread; directly again, at the end."""
+    """Writes all logs through a thread until the block ends, then directly again."""
     queue = QueuedStream(sys.stderr)
     configure_logs(level, form, queue)
     try:
@@ -58,8 +69,8 @@ def queued_logs(level: LogLevel, form: LogFormat) -> Iterator[None]:
 
 
 class QueuedStream:
-    """Writes to another stream in a thread of its own. Lines that come faster than that takes them
-    are kept in memory up to a limit, then lost; the log says how many, once it goes on."""
+    """Writes to another stream in a separate thread. Lines that arrive faster are kept in memory up
+    to a limit, then dropped; a later log line states their number."""
 
     def __init__(self, target: Stream, chars_max: int = LOG_WAITING_CHARS_MAX) -> None:
         self._target = target
@@ -68,7 +79,7 @@ class QueuedStream:
         self._waiting: list[str] = []
         self._chars = 0
         self.lost = 0
-        """Lines that are lost and not reported yet."""
+        """Dropped lines that are not reported yet."""
         self._is_closed = False
         self._thread = threading.Thread(target=self._work, name="log", daemon=True)
         self._thread.start()
@@ -85,13 +96,13 @@ class QueuedStream:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing: the thread flushes what it writes."""
+        """Does nothing: the thread flushes its own writes."""
 
     def isatty(self) -> bool:
         return self._target.isatty()
 
     def close(self) -> None:
-        """Waits until all is written, `LOG_CLOSE_S` at most."""
+        """Waits until all lines are written, at most `LOG_CLOSE_S`."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -108,7 +119,7 @@ class QueuedStream:
             try:
                 self._target.write("".join(lines))
                 self._target.flush()
-            except (OSError, ValueError):  # a full disk, a reader that is gone
+            except (OSError, ValueError):  # full disk, or closed reader
                 with self._changed:
                     self.lost += len(lines)
             else:
@@ -122,7 +133,7 @@ class QueuedStream:
 
 
 def configure_logs(level: LogLevel, form: LogFormat, stream: Stream | None = None) -> None:
-    """Routes all logging to `stream` (standard error when None). May be called again."""
+    """Writes all logs to `stream` (None: standard error). May be called again."""
     target: Stream = sys.stderr if stream is None else stream
     threshold = getattr(logging, level.upper())
     shared = _common_processors()
@@ -167,7 +178,7 @@ def _common_processors() -> list[Processor]:
 def _renderers(form: LogFormat, stream: Stream) -> list[Processor]:
     is_console = form == "console" or (form == "auto" and stream.isatty())
     if is_console:
-        # The default shows the values of variables, which nothing has masked.
+        # The default formatter shows values of variables, which nothing masks.
         plain = structlog.dev.plain_traceback
         return [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
@@ -182,7 +193,7 @@ def _hide_secrets(
 
 
 def _without_secrets(value: Any, depth: int = 0) -> Any:
-    """A copy without them: the caller's value goes on being used."""
+    """Returns a masked copy; the caller continues to use the original."""
     if not isinstance(value, Mapping | list | tuple | set | frozenset):
         return value
     if depth == LOG_DEPTH_MAX:

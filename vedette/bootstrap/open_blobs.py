@@ -1,4 +1,4 @@
-"""Opens the blob store that the settings name."""
+"""Opens the configured blob store."""
 
 from vedette.blobs.blob_store import BlobStore, OlderStore
 from vedette.blobs.fallback_store import FallbackStore
@@ -10,10 +10,11 @@ from vedette.state.db.database import Database
 
 
 def open_blobs(settings: Settings, database: Database) -> FallbackStore:
-    """The bucket of the settings, else `blobs/` of the data directory, over the older places.
+    """Returns the configured bucket, or `blobs/` in the data directory, with fallback to older
+    locations.
 
-    Does not connect: a bucket that cannot be reached fails the requests that need it, no others.
-    Raises StartError for credentials that cannot be read.
+    Does not connect: an unreachable bucket only fails requests that need it. Raises StartError for
+    unreadable credentials.
     """
     local = LocalDirectory(settings.data / "blobs")
     local.delete_stale_drafts()
@@ -24,7 +25,7 @@ def open_blobs(settings: Settings, database: Database) -> FallbackStore:
 
 
 def _bucket(settings: Settings) -> BlobStore:
-    # The library has 16 MB and is for those who have a bucket.
+    # The client library needs 16 MB, so it is imported only for a bucket.
     from vedette.blobs.s3_bucket import Bucket, S3Bucket, credentials_in
 
     file = settings.blob_credentials_file

@@ -1,9 +1,7 @@
-"""Assembles what forwarders read, and where they may send."""
+"""Assembles the sources of forwarders, and the rules for their destinations."""
 
 from collections.abc import Callable
 
-from vedette.api.schemas.cloud.forwarded_records import alert_records, event_record
-from vedette.api.schemas.cloud.ocsf_records import ocsf_record
 from vedette.bootstrap.write_path import Engines
 from vedette.clock import Clock
 from vedette.forwarder.alert_source import AlertSource
@@ -15,6 +13,8 @@ from vedette.notify.egress import EgressPolicy
 from vedette.notify.http_post import PostRules
 from vedette.settings import Settings
 from vedette.state.db.sealing import Sealing
+from vedette.web.forwarding.forwarded_records_json import alert_records, event_record
+from vedette.web.forwarding.ocsf_records_json import ocsf_record
 
 
 def open_forwarders(
@@ -24,8 +24,8 @@ def open_forwarders(
     sealing: Sealing,
     settled: Callable[[], int],
 ) -> Forwarders:
-    """The forwarders of a server. `settled` is the newest commit that is over. To add a type of
-    records, add a line to the mapping."""
+    """Returns the forwarders of a server. `settled` returns the newest commit up to which all
+    commits have ended. To add a type of records, add it to the mapping."""
     root = settings.forwarder_files or settings.data / "forwarded"
     posts = PostRules(EgressPolicy.of(settings.egress_allow), settings.forwarder_ca)
     alerts = alert_records(engines.state, settings.org_key)

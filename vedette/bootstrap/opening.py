@@ -1,9 +1,9 @@
-"""The first bytes of a connection at the HTTPS port, looked at before anything is set up for it:
-of a proxy that passes TLS on the PROXY header, version 2, then those of the client.
+"""Inspects the first bytes of a connection at the HTTPS port before it is set up: the PROXY header,
+version 2, of a proxy that forwards TLS, then the client's bytes.
 
-Under a flood there are thousands of them. So what is done for each, which never waits, keeps the
-interpreter lock: the event loop, which gives it up for a call, gets it back only after the turn of
-a thread that computes.
+A flood brings thousands of connections. The calls for each of them never block, so they keep the
+interpreter lock: if the event loop released it for a call, it would get it back only after the turn
+of a computing thread.
 """
 
 import ctypes
@@ -19,7 +19,18 @@ from typing import Final
 
 import orjson
 
-from vedette import limits
+from vedette.limits import Limit
+
+TLS_RECORD_BYTES_MAX: Limit[int] = 5 + 16_384
+"""Maximum bytes of a TLS record with its header according to the protocol; a first message has some
+kilobytes."""
+
+PROXY_HEADER_BYTES_MAX: Limit[int] = 1_024
+"""Bytes of the PROXY header before a connection of a trusted proxy: 28 or 52, plus extensions."""
+
+IGNORED_BYTES: Limit[int] = 64 * 1024
+"""Bytes read and ignored at once from a client that speaks plain HTTP to the HTTPS port."""
+
 
 _HEADER: Final = 5
 """Bytes of a TLS record before its content: type, version, length."""
@@ -46,14 +57,14 @@ _FIXED: Final = 16
 """Bytes of a PROXY header before its addresses: signature, command, family, length."""
 
 _LOCAL, _PROXY = 0x20, 0x21
-"""Version and command: the proxy's own connection, as for checks; that of a client."""
+"""Version and command: the proxy's own connection (health checks), and a client's connection."""
 
 _ADDRESS_BYTES: Final = {0x11: 4, 0x21: 16}
-"""Of TCP over IPv4 and IPv6."""
+"""Address bytes of TCP over IPv4 and IPv6."""
 
 
 _C: Final = ctypes.PyDLL(None, use_errno=True)
-"""The C library, with the interpreter lock kept during its calls."""
+"""The C library, called while holding the interpreter lock."""
 
 _C.recv.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
 _C.recv.restype = ctypes.c_ssize_t
@@ -64,38 +75,38 @@ _EPOLL_CTL_ADD, _EPOLL_CTL_DEL = 1, 2
 
 
 class _EpollEvent(ctypes.Structure):
-    """`struct epoll_event`: packed on x86-64 alone."""
+    """`struct epoll_event`; packed only on x86-64."""
 
     _pack_ = 1 if platform.machine() == "x86_64" else 8
     _fields_ = (("events", ctypes.c_uint32), ("data", ctypes.c_uint64))
 
 
 _ADDRESS_ROOM: Final = 128
-"""Bytes of an address of any family."""
+"""Buffer size in bytes for an address of any family."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a proxy says that a connection comes from; None: from the proxy itself."""
+    """Client address announced by a proxy; None for the proxy's own connection."""
 
     client: tuple[str, int] | None
 
 
 class Opening(Enum):
-    """What a connection begins with."""
+    """First data of a connection."""
 
     TLS = auto()
-    """The whole first record of a handshake."""
+    """The complete first record of a handshake."""
     PLAIN_HTTP = auto()
     INCOMPLETE = auto()
-    """Wakes again when the rest of the record is there."""
+    """The socket becomes readable again when the rest of the record has arrived."""
     UNUSABLE = auto()
-    """Something else, or the client has gone."""
+    """Other data, or a closed connection."""
 
 
 def accepted(listener: socket.socket) -> tuple[socket.socket, tuple[str, int]]:
-    """A connection that waits, as a socket that does not block, with its client's address and port.
-    Raises BlockingIOError where none waits, OSError where it cannot be had."""
+    """Accepts a waiting connection as a non-blocking socket, with the client's address and port.
+    Raises BlockingIOError if none is waiting, OSError if accepting fails."""
     room, length = ctypes.create_string_buffer(_ADDRESS_ROOM), ctypes.c_uint32(_ADDRESS_ROOM)
     flags = socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
     descriptor = _C.accept4(listener.fileno(), room, ctypes.byref(length), flags)
@@ -109,8 +120,8 @@ def accepted(listener: socket.socket) -> tuple[socket.socket, tuple[str, int]]:
 
 
 def _peeked(client: socket.socket, size: int) -> bytes:
-    """Up to so many bytes that have arrived, and stay; b"" where the client has closed. Raises
-    BlockingIOError where nothing has, OSError where the connection is gone."""
+    """Returns up to `size` bytes already received, without consuming them; b"" if the client has
+    closed. Raises BlockingIOError if nothing has arrived, OSError if the connection is gone."""
     room = ctypes.create_string_buffer(size)
     count = _C.recv(client.fileno(), room, size, socket.MSG_PEEK)
     if count < 0:
@@ -119,25 +130,28 @@ def _peeked(client: socket.socket, size: int) -> bytes:
 
 
 def _discard(client: socket.socket) -> int:
-    """Bytes that had arrived, and are read and ignored; 0 where the client has closed, -1 where
-    there are none, or the connection is gone."""
-    room = ctypes.create_string_buffer(limits.IGNORED_BYTES)
-    return int(_C.recv(client.fileno(), room, limits.IGNORED_BYTES, 0))
+    """Reads and drops received bytes and returns their number; 0 if the client has closed, -1 if
+    there are none or the connection is gone."""
+    room = ctypes.create_string_buffer(IGNORED_BYTES)
+    return int(_C.recv(client.fileno(), room, IGNORED_BYTES, 0))
 
 
-def is_closed_by_client(client: socket.socket) -> bool:
-    """Ignores what a client sends after its answer."""
+def ignored_of(client: socket.socket) -> int | None:
+    """Returns the bytes that a client sent after its response, which are dropped; None if it has
+    closed."""
     count = _discard(client)
-    return count == 0 or (count < 0 and not isinstance(_os_error(), BlockingIOError))
+    if count == 0 or (count < 0 and not isinstance(_os_error(), BlockingIOError)):
+        return None
+    return max(count, 0)
 
 
 def close(client: socket.socket) -> None:
-    """A selector that watches the connection forgets it by this."""
+    """Closes a connection; a selector that watches it drops it automatically."""
     _C.close(client.detach())
 
 
 def watch(selector: select.epoll, client: socket.socket) -> None:
-    """Has a selector wake when something arrives. Raises OSError where it cannot."""
+    """Adds a connection to a selector. Raises OSError if that fails."""
     descriptor = client.fileno()
     event = _EpollEvent(select.EPOLLIN, descriptor)
     if _C.epoll_ctl(selector.fileno(), _EPOLL_CTL_ADD, descriptor, ctypes.byref(event)) < 0:
@@ -154,7 +168,7 @@ def _os_error() -> OSError:
 
 
 def opening_of(client: socket.socket) -> Opening:
-    """Looks at what has arrived and leaves it there; the socket does not block."""
+    """Classifies the received bytes without consuming them; never blocks."""
     try:
         head = _peeked(client, _HEADER)
         if not head:
@@ -164,7 +178,7 @@ def opening_of(client: socket.socket) -> Opening:
         if len(head) < _HEADER:
             return _wait_for(client, _HEADER)
         size = _HEADER + int.from_bytes(head[3:5], "big")
-        if size > limits.TLS_RECORD_BYTES_MAX:
+        if size > TLS_RECORD_BYTES_MAX:
             return Opening.UNUSABLE
         if len(_peeked(client, size)) < size:
             return _wait_for(client, size)
@@ -185,8 +199,9 @@ def _without_tls(client: socket.socket, head: bytes) -> Opening:
 
 
 def _wait_for(client: socket.socket, size: int) -> Opening:
-    """Has the socket wake when so many bytes are there, or the client has closed. Where it woke
-    for fewer of them than it waited for, there will not be more."""
+    """Makes the socket readable when `size` bytes have arrived or the client has closed. If it
+    became readable with fewer bytes than requested, no more will come, and the result is
+    UNUSABLE."""
     if client.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) == size:
         return Opening.UNUSABLE
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)
@@ -194,9 +209,9 @@ def _wait_for(client: socket.socket, size: int) -> Opening:
 
 
 def answer_plain_http(client: socket.socket) -> None:
-    """Answers that the port speaks HTTPS, and ends the server's side; where the client has gone,
-    nothing of it matters. What has arrived is read, as a socket with unread data would be reset,
-    and the answer lost."""
+    """Responds that the port speaks HTTPS, and shuts down the server's side; errors are ignored.
+    Reads the received data first: closing a socket with unread data would reset it and lose the
+    response."""
     _discard(client)
     with suppress(OSError):
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
@@ -205,8 +220,8 @@ def answer_plain_http(client: socket.socket) -> None:
 
 
 def origin_of(client: socket.socket) -> Origin | Opening:
-    """Takes the PROXY header off a connection. INCOMPLETE and UNUSABLE as for `opening_of`: what
-    follows the header is not looked at."""
+    """Consumes the PROXY header of a connection. INCOMPLETE and UNUSABLE as for `opening_of`; does
+    not read beyond the header."""
     try:
         head = client.recv(_FIXED, socket.MSG_PEEK)
         if not head or head[: len(_SIGNATURE)] != _SIGNATURE[: len(head)]:
@@ -214,7 +229,7 @@ def origin_of(client: socket.socket) -> Origin | Opening:
         if len(head) < _FIXED:
             return _wait_for(client, _FIXED)
         size = _FIXED + int.from_bytes(head[14:16], "big")
-        if size > limits.PROXY_HEADER_BYTES_MAX or head[12] not in (_LOCAL, _PROXY):
+        if size > PROXY_HEADER_BYTES_MAX or head[12] not in (_LOCAL, _PROXY):
             return Opening.UNUSABLE
         header = client.recv(size, socket.MSG_PEEK)
         if len(header) < size:
@@ -231,7 +246,7 @@ def origin_of(client: socket.socket) -> Origin | Opening:
 def _origin(header: bytes) -> Origin | Opening:
     size = _ADDRESS_BYTES.get(header[13])
     if size is None:
-        return Origin(None)  # neither TCP over IPv4 nor IPv6: the header says nothing
+        return Origin(None)  # neither IPv4 nor IPv6 over TCP: no address
     if len(header) < _FIXED + 2 * size + 4:
         return Opening.UNUSABLE
     address = ip_address(header[_FIXED : _FIXED + size])

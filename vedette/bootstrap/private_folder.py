@@ -1,6 +1,6 @@
-"""The data directory: for its owner alone, also when it existed before.
+"""The data directory: accessible only by its owner, even if it existed before.
 
-It holds password and token hashes, enrolment secrets, the TLS key and all telemetry.
+It contains password and token hashes, enrolment secrets, the TLS key and all telemetry.
 """
 
 import os
@@ -15,10 +15,10 @@ log = structlog.get_logger(__name__)
 
 
 def make_private(folder: Path) -> None:
-    """Create the directory, or take the rights of group and others away from it.
+    """Creates the directory, or removes the permissions of group and others.
 
-    Raises StartError where that cannot be done, and for a directory that is shared on purpose:
-    `/`, the home directory, one with a sticky bit such as `/tmp`, one of another user.
+    Raises StartError if that fails, and for a directory that is shared on purpose: `/`, the home
+    directory, a directory with a sticky bit such as `/tmp`, or a directory of another user.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

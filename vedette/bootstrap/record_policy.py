@@ -1,4 +1,4 @@
-"""Parses the setting `keep`: which records without a process are stored."""
+"""Parses the setting `keep`: the records without a process that are stored."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from vedette.ingest.normalise.normaliser import Keep
 
 
 def keep_of(entries: Iterable[str]) -> Keep:
-    """Entries are `channel:id`, `channel:*`, or `default` for the built-in list.
+    """Parses entries `channel:id`, `channel:*`, or `default` for the built-in list.
 
     Raises StartError for anything else.
     """

@@ -1,7 +1,7 @@
 """Runs the HTTPS server until SIGTERM or SIGINT.
 
-Shutdown is graceful: no new connections, requests under way are answered, which means that their
-telemetry is stored, then the write path and the engines are closed.
+Shutdown is graceful: the server accepts no new connections, answers current requests (which stores
+their telemetry), then closes the write path and the engines.
 """
 
 import asyncio
@@ -21,7 +21,6 @@ import structlog
 import uvicorn
 
 import vedette
-from vedette.api.http.client_address import is_proxy
 from vedette.bootstrap.acceptor import Acceptor
 from vedette.bootstrap.assembly import assemble
 from vedette.bootstrap.certificate import Certificate, certificate
@@ -35,23 +34,40 @@ from vedette.bootstrap.event_loop import (
 from vedette.bootstrap.http_protocol import BoundedHttpProtocol
 from vedette.bootstrap.local_access import LocalAccess, LocalTokens, remove_access, write_access
 from vedette.bootstrap.logs import queued_logs
-from vedette.bootstrap.malloc_tuning import grow_without_copies
+from vedette.bootstrap.memory.malloc_tuning import grow_without_copies
+from vedette.bootstrap.memory.start_memory import release_start_memory
 from vedette.bootstrap.tls import CertificateReload, tls_context
 from vedette.clock import Clock, SystemClock
 from vedette.errors import StartError
 from vedette.jobs.timer import Job, Timer
-from vedette.limits import (
-    CERTIFICATE_LOOK_S,
-    KEEP_ALIVE_S,
-    LISTEN_BACKLOG,
-    LOCAL_TOKENS_RENEWED_S,
-    SHUTDOWN_IDLE_CLOSE_S,
-    SHUTDOWN_S,
-)
+from vedette.limits import Limit
 from vedette.settings import Loaded, Settings
 from vedette.state.db.author import Author
 from vedette.state.jobs.leases import Leases
 from vedette.state.start import FirstCredentials
+from vedette.web.http.client_address import is_proxy
+
+KEEP_ALIVE_S: Limit[int] = 75
+"""Time (s) for which a connection without a request stays open: longer than load balancers keep
+theirs (60 s), so that they never send a request into a closing connection."""
+
+SHUTDOWN_S: Limit[int] = 60
+"""Time (s) for current requests to finish after the signal to stop."""
+
+SHUTDOWN_IDLE_CLOSE_S: Limit[float] = 0.5
+"""Time (s) for an idle connection to close by itself at shutdown."""
+
+LISTEN_BACKLOG: Limit[int] = 4_096
+"""Connections that wait to be accepted; the kernel may allow fewer (`net.core.somaxconn`). A client
+whose connection does not fit retries after 1, 3 and 7 seconds."""
+
+LOCAL_TOKENS_RENEWED_S: Limit[int] = 60
+"""Interval (s) for checking the tokens in `server.json`. After their administrator is disabled,
+commands on the machine may be refused for that time."""
+
+CERTIFICATE_LOOK_S: Limit[float] = 5.0
+"""Interval (s) for checking the certificate files for changes; SIGHUP checks at once."""
+
 
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -59,7 +75,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """Writes `server.json` once it listens, and closes idle connections at shutdown."""
+    """Writes `server.json` when it listens, and closes idle connections at shutdown."""
 
     def __init__(
         self,
@@ -80,7 +96,7 @@ class _Server(uvicorn.Server):
             lambda address: is_proxy(address, announcing),
         )
         self.reload: Callable[[], object] = _nothing_to_reload
-        """What SIGHUP does, in a thread of its own."""
+        """Action of SIGHUP, run in a separate thread."""
 
     def _new_protocol(self) -> BoundedHttpProtocol:
         return BoundedHttpProtocol(
@@ -93,6 +109,7 @@ class _Server(uvicorn.Server):
             await start_threads()
             self.acceptor.start()
             write_access(self._data, self._access)
+            threading.Thread(target=release_start_memory, name="start memory", daemon=True).start()
             log.info("listening", url=self._access.url, version=vedette.__version__)
 
     async def on_tick(self, counter: int) -> bool:
@@ -100,7 +117,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answers requests under way, then aborts idle connections: a TLS peer that does not close
+        """Answers current requests, then aborts idle connections: a TLS peer that does not close
         its side could delay the shutdown by half a minute."""
         await self.acceptor.close()
         closing = asyncio.create_task(self._close_idle())
@@ -120,8 +137,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handles stop signals until everything is closed: uvicorn raises them again when it has
-        stopped, which would end the process at once."""
+        """Handles stop signals until everything is closed. uvicorn raises them again after
+        stopping, which would end the process at once."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _closing)
         signal.signal(signal.SIGHUP, self._reload_soon)
@@ -137,12 +154,12 @@ def _nothing_to_reload() -> None:
 
 
 def _closing(_number: int, _frame: object) -> None:
-    """Ignored: the server is being closed already."""
+    """Ignores the signal: the server is already closing."""
 
 
 def serve(loaded: Loaded, clock: Clock | None = None, *, accepted_by: Author | None = None) -> None:
-    """Runs until SIGTERM or SIGINT. Raises StartError when it cannot start; `accepted_by` starts
-    on a state database and telemetry that do not belong together."""
+    """Runs until SIGTERM or SIGINT. Raises StartError if the server cannot start. `accepted_by`
+    permits a start on a state database and telemetry that do not belong together."""
     with queued_logs(loaded.settings.log_level, loaded.settings.log_format):
         _serve(loaded, clock or SystemClock(), accepted_by)
 
@@ -164,8 +181,8 @@ def _serve(loaded: Loaded, clock: Clock, accepted_by: Author | None) -> None:
         access = _local_access(url, pair, tokens)
         if assembly.first_credentials is not None:
             _print_once(assembly.first_credentials, access.url, pair)
-        # Objects that exist now live until the end, so the collector can skip them. Garbage is
-        # collected by the event loop from here on.
+        # Existing objects live until the end, so the collector can skip them. From here on the
+        # event loop collects garbage.
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -181,7 +198,7 @@ def _serve(loaded: Loaded, clock: Clock, accepted_by: Author | None) -> None:
         renewal.start()
         try:
             prefer_this_thread()
-            server.run(sockets=[])  # none for the event loop's own server
+            server.run(sockets=[])  # the acceptor replaces the event loop's own server
         finally:
             renewal.close()
             remove_access(settings.data)
@@ -194,7 +211,7 @@ def _local_access(url: str, pair: Certificate | None, tokens: LocalTokens) -> Lo
 
 
 def _renewal(data: Path, clock: Clock, tokens: LocalTokens, access: LocalAccess) -> Job:
-    """Keeps the tokens of `server.json` good while the server runs."""
+    """Returns the job that keeps the tokens of `server.json` valid while the server runs."""
 
     def renew() -> None:
         if tokens.renew(clock.now_us()):
@@ -218,8 +235,8 @@ def _config(app: object, settings: Settings, pair: Certificate | None) -> uvicor
         access_log=False,
         server_header=False,
         date_header=True,
-        # Headers of proxies are read where they are trusted (api/http/client_address.py): on its
-        # own, uvicorn believes those of anybody on this machine.
+        # Proxy headers are read from trusted proxies only (web/http/client_address.py); uvicorn by
+        # itself would accept them from any program on this machine.
         proxy_headers=False,
         timeout_graceful_shutdown=SHUTDOWN_S,
         timeout_keep_alive=KEEP_ALIVE_S,

@@ -1,4 +1,4 @@
-"""Blocks stop signals in child processes, so that Ctrl-C or systemd stop only the parent, which
+"""Blocks stop signals in child processes, so that Ctrl-C or systemd only stop the parent, which
 then ends its children in order."""
 
 import signal
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Processes started within have SIGINT and SIGTERM blocked, from their first instruction. They
-    have to end when their parent closes their channel."""
+    """Blocks SIGINT and SIGTERM in processes started within the block, from their first
+    instruction. Such processes must end when their parent closes their channel."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield

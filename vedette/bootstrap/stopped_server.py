@@ -1,4 +1,4 @@
-"""Opens what there is of a server that does not run, to examine it. Makes and migrates nothing."""
+"""Opens the data of a stopped server for examination. Creates and migrates nothing."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +22,7 @@ _RESTORE = "restore state database and telemetry of the same backup"
 
 @contextmanager
 def stopped_server(settings: Settings, clock: Clock) -> Iterator[tuple[Examined, list[Finding]]]:
-    """The parts that could be opened, and why others could not."""
+    """Yields the parts that could be opened, and findings about the others."""
     with ExitStack() as closing:
         findings: list[Finding] = []
         state = _state(settings, closing, findings)
@@ -66,7 +66,7 @@ def _telemetry(settings: Settings, closing: ExitStack, findings: list[Finding]) 
 
 
 def _guard(clock: Clock, state: Database, findings: list[Finding]) -> ClockGuard | None:
-    """What the next start would make of the clock."""
+    """Returns a guard as the next start would create it."""
     try:
         return ClockGuard(clock, load_reading(state))
     except VedetteError as error:

@@ -1,18 +1,18 @@
 """Refuses to start on a state database and a telemetry store that do not belong together.
 
     state id   telemetry id
-    none       none          first start, or a pair that an older version made: both get a new id
+    none       none          first start, or a pair from an older version: both get a new id
     A          A             start
     pending A  none or A     a first start was interrupted: completed
     A          none          telemetry is missing or was replaced: refused
     none       A             the state database is missing or was replaced: refused
     A          B             from two servers: refused
 
-Also refused: telemetry that names sensors which the state database has never given out (an older
-state database), and a state database with sensors next to telemetry that was never used.
+Also refused: telemetry with sensors that the state database has never assigned (an older state
+database), and a state database with sensors beside telemetry that was never used.
 
-`vedette serve --accept-store` starts nevertheless: it gives both a new id, and restores the
-sensors that telemetry names, so that their numbers are not given to other hosts.
+`vedette serve --accept-store` starts anyway: it assigns a new id to both, and restores the sensors
+of the telemetry, so that other hosts do not get their numbers.
 """
 
 from collections.abc import Sequence
@@ -55,8 +55,8 @@ _REMEDY = (
 def check_store(
     telemetry: Engine, state: Database, clock: Clock, *, accepted_by: Author | None
 ) -> None:
-    """Completes or compares the ids; logs damaged parts. Raises StartError on a mismatch, unless
-    there is somebody who accepts it, for the audit log."""
+    """Completes or compares the ids, and logs damaged parts. Raises StartError on a mismatch,
+    unless `accepted_by` accepts it; the audit log names that author."""
     try:
         problem = mismatch(telemetry, state)
     except CorruptPartError as error:
@@ -78,7 +78,8 @@ def check_store(
 
 
 def _compare_parts(telemetry: Engine, state: Database, *, is_other: bool) -> None:
-    """With the list of the last stop, unless that was of another store."""
+    """Compares the parts with the list of the last shutdown, unless the list belongs to another
+    store."""
     if not telemetry.capabilities.cluster:
         gone = [] if is_other else gone_parts(telemetry, state)
         note_lost(telemetry, gone)
@@ -86,8 +87,8 @@ def _compare_parts(telemetry: Engine, state: Database, *, is_other: bool) -> Non
 
 
 def keep_part_list(telemetry: Engine, state: Database) -> None:
-    """Call it when nothing is stored any more. Without the list, the next start compares
-    nothing."""
+    """Stores the list of parts. Call after the last write. Without the list, the next start
+    compares nothing."""
     try:
         parts = " ".join(part.text() for part in list_parts(telemetry))
         save_part_list(state, SCHEMA_VERSION, parts)
@@ -114,7 +115,8 @@ def _accept(telemetry: Engine, state: Database, clock: Clock, problem: str) -> N
         host.sensor_id: (host.hostname, host.os_type)
         for host in telemetry_identity.read_hosts(telemetry)
     }
-    # First: who is killed in between starts anew, and an entry too many is better than none.
+    # First the audit entry: a killed process starts over, and a duplicate entry is better than
+    # none.
     audit_trail.record(state, Entry("run", "store", "accept", None, {"problem": problem}))
     refused = restore_sensors(state, hosts, clock.now_us())
     _write(telemetry, state, uuid4().hex)

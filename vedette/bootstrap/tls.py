@@ -1,4 +1,4 @@
-"""TLS of the server: versions, ciphers, and a certificate that is changed while it runs."""
+"""TLS of the server: versions, ciphers, and replacement of the certificate at run time."""
 
 import ssl
 import threading
@@ -8,10 +8,10 @@ from typing import Final
 
 import structlog
 
-from vedette.api.server_certificate import PresentedCertificate
 from vedette.bootstrap.certificate import Certificate, load_pair
 from vedette.errors import StartError
 from vedette.settings import Settings
+from vedette.web.http.server_certificate import PresentedCertificate
 
 log = structlog.get_logger(__name__)
 
@@ -21,7 +21,7 @@ _Signature = tuple[tuple[int, int, int], ...]
 
 
 def tls_context(settings: Settings, pair: Certificate) -> ssl.SSLContext:
-    """A context for connections of clients. Raises StartError for ciphers that are none."""
+    """Returns a context for client connections. Raises StartError for invalid ciphers."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[settings.tls_min_version]
     context.options |= ssl.OP_NO_RENEGOTIATION
@@ -38,10 +38,10 @@ def tls_context(settings: Settings, pair: Certificate) -> ssl.SSLContext:
 
 
 class CertificateReload:
-    """Takes a changed certificate into use: when its files changed, or when asked to.
+    """Loads a changed certificate, when its files change or on request.
 
-    Files that do not go together, as between the two steps of a renewal, change nothing: the
-    certificate before stays. Safe to call from any thread.
+    Files that are not a pair, as between the two steps of a renewal, change nothing: the previous
+    certificate stays. Safe to call from any thread.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CertificateReload:
         self._lock = threading.Lock()
 
     def reload_changed(self) -> bool:
-        """Reloads if the files are others than at the last look; whether it did."""
+        """Reloads if the files have changed since the last check. Returns whether it did."""
         with self._lock:
             found = _signature(self._pair.cert, self._pair.key)
             if found == self._seen:
@@ -70,7 +70,7 @@ class CertificateReload:
             return self._reload()
 
     def reload(self) -> bool:
-        """Reloads in any case; False if the files cannot be used."""
+        """Reloads in any case. Returns False if the files are unusable."""
         with self._lock:
             self._seen = _signature(self._pair.cert, self._pair.key)
             return self._reload()
@@ -91,7 +91,7 @@ class CertificateReload:
 
 
 def _signature(*files: Path) -> _Signature:
-    """What differs once a file was replaced or written; zeros where there is none."""
+    """Returns values that change when a file is replaced or written; zeros for a missing file."""
     return tuple(_of_file(file) for file in files)
 
 

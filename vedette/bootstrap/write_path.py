@@ -1,6 +1,6 @@
 """Builds the write path over its engines, for a server and for an import without a server.
 
-The process that opens it has the data directory to itself until it is closed.
+The process that opens it has exclusive use of the data directory until it is closed.
 """
 
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ from vedette.bootstrap.store_identity import check_store, keep_part_list
 from vedette.clock import Clock
 from vedette.doctor.migration import half_moved_telemetry, unmoved_state, unmoved_telemetry
 from vedette.errors import StartError
-from vedette.limits import STORE_PARTS_MERGED, WORKERS_PROCESSES_CACHED_MAX
+from vedette.limits import STORE_PARTS_MERGED, Limit
 from vedette.pipeline.clock_watch import ClockWatch
 from vedette.pipeline.commit_numbers import LocalNumbers
 from vedette.pipeline.filter_reload import FilterReloader
@@ -50,7 +50,9 @@ from vedette.store.engine.shard_routing import ShardRouter
 from vedette.store.integrity.identity import check_tables
 from vedette.store.partitions.lifecycle import recover, unmounted
 from vedette.store.schema.create import create_tables
-from vedette.store.write.corrections import apply_corrections
+
+WORKERS_PROCESSES_CACHED_MAX: Limit[int] = 100_000
+"""Processes whose metadata all workers together cache, about 2 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,12 @@ class Engines:
     telemetry: Engine
     state: Database
     router: ShardRouter | None = None
-    """Of a cluster."""
+    """The shard router of a cluster; None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class WritePath:
-    """The write path, with the parts of it that others use."""
+    """The write path, with those of its parts that others use."""
 
     metrics: CollectorRegistry
     sensors: Sensors
@@ -77,9 +79,9 @@ class WritePath:
     clock_guard: ClockGuard
     clock_watch: ClockWatch
     shards: ShardReloader | None = None
-    """Of a server among others."""
+    """Set in a cluster."""
     cluster: Cluster | None = None
-    """This server among others; None for the only one."""
+    """This server's membership of a cluster; None for a single server."""
 
 
 def open_engines(
@@ -90,8 +92,8 @@ def open_engines(
     *,
     accepted_by: Author | None = None,
 ) -> Engines:
-    """Opens the engines, until `closing` is closed, migrates the state database and checks that
-    both belong together. `parts_merged` is for an embedded engine.
+    """Opens the engines until `closing` is closed, migrates the state database and checks that both
+    belong together. `parts_merged` applies to an embedded engine.
 
     Raises StartError with advice for the operator.
     """
@@ -108,7 +110,6 @@ def open_engines(
         raise StartError(refusal)
     if not telemetry.capabilities.cluster:
         _prepare(telemetry)
-        apply_corrections(telemetry)
         migrate(state)
         check_store(telemetry, state, clock, accepted_by=accepted_by)
         closing.callback(keep_part_list, telemetry, state)
@@ -117,7 +118,7 @@ def open_engines(
     with only_one_opens(state):
         router = join_cluster(telemetry, state)
         with state.exclusive(PARTITION_CHANGES):
-            _prepare(telemetry)  # corrections are for the job: other servers may move sensors
+            _prepare(telemetry)
         check_store(telemetry, state, clock, accepted_by=accepted_by)
     return Engines(telemetry, state, router)
 
@@ -125,8 +126,8 @@ def open_engines(
 def start_write_path(
     settings: Settings, clock: Clock, engines: Engines, closing: ExitStack, url: str = ""
 ) -> WritePath:
-    """Starts accepting submissions. Closing `closing` stores what was accepted. `url` is where
-    other servers reach this one.
+    """Starts accepting submissions. Closing `closing` stores everything accepted. `url` is the
+    address for other servers.
 
     Raises StartError with advice for the operator.
     """
@@ -183,20 +184,30 @@ def start_write_path(
         shards.reload()
         cluster.membership.start(processor, ingest_queue, rules.reload)
     return WritePath(
-        *(metrics, sensors, ingest_queue, partitions, filters, privacy, rules, guard, watch),
-        *(shards, cluster),
+        metrics,
+        sensors,
+        ingest_queue,
+        partitions,
+        filters,
+        privacy,
+        rules,
+        guard,
+        watch,
+        shards,
+        cluster,
     )
 
 
 def first_windows(engines: Engines, clock: Clock) -> TimeWindows:
-    """Of the first commit. Of servers that start at once one opens the first partition."""
+    """Returns the windows of the first commit. Of several servers that start together, one opens
+    the first partition."""
     with engines.state.exclusive(PARTITION_CHANGES):
         return StoreLookup(engines.telemetry, clock).windows()
 
 
 def open_telemetry(settings: Settings, parts_merged: int = STORE_PARTS_MERGED) -> ClickHouseEngine:
-    """The embedded store or the cluster of the settings. Makes the database where it is missing,
-    and no tables. `parts_merged` is for an embedded engine. Raises StartError."""
+    """Opens the embedded store or the cluster of the settings. Creates the database if it is
+    missing, but no tables. `parts_merged` applies to an embedded engine. Raises StartError."""
     if settings.clickhouse_dsn:
         capabilities = replicated(settings.clickhouse_cluster, settings.clickhouse_quorum)
         return connect_engine(settings.clickhouse_dsn, capabilities)
@@ -224,7 +235,7 @@ def _processor(
     closing: ExitStack,
     shares_hosts: bool,
 ) -> WorkerPool:
-    """The worker pool, with state restored from the store."""
+    """Builds the worker pool, with its state restored from the store."""
     lookup = StoreLookup(engines.telemetry, clock)
     launcher = WorkerLauncher(settings.log_level, settings.log_format)
     processor = WorkerPool(
@@ -249,7 +260,7 @@ def is_cluster(engines: Engines) -> bool:
 
 
 def _newest_seq(engines: Engines, clock: Clock) -> int:
-    """Of all commits. Not less than a follower has seen already: its rows may have been deleted
-    since."""
+    """Returns the highest commit number, or the highest follower watermark if greater (its rows may
+    have been deleted since)."""
     followed = watermarks.highest(engines.state)
     return max(StoreLookup(engines.telemetry, clock).newest_seq(), followed)

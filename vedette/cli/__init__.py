@@ -1,1 +1,1 @@
-"""What can be typed: one module a group of commands."""
+"""The command line: a module per group of commands."""

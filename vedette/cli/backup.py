@@ -1,7 +1,8 @@
 """`vedette backup` and `vedette restore`: copies of a server in a directory or a bucket.
 
-A running server takes a snapshot of itself; its files are read here, so that it keeps its cores for
-telemetry. A stopped one is read as it lies, under its lock.
+A running server takes a snapshot of itself. This process reads the snapshot's files, so that the
+server keeps its cores for telemetry. The files of a stopped server are read directly, under its
+lock.
 """
 
 import fcntl
@@ -34,15 +35,29 @@ from vedette.cli.options import (
 from vedette.cli.printing import print_table, time_text
 from vedette.clock import SystemClock
 from vedette.errors import BadRequestError, UnavailableError
-from vedette.limits import BACKUP_DEADLINE_S
+from vedette.file_tree import matching
+from vedette.limits import Limit
 from vedette.state.accounts.audit_note import note_in
 from vedette.state.db.audit_log import Entry
 from vedette.store.engine.directory_lock import directory_lock
 
+BACKUP_DEADLINE_S: Limit[int] = 600
+"""Timeout of a backup request (s): a snapshot of millions of files takes minutes."""
+
+
 app = typer.Typer(no_args_is_help=True)
 
+_BUCKET: Final = re.compile(r"s3://([^/]+)/?(.*)")
+
+
+def _target(text: str) -> str:
+    """Returns a bucket URL unchanged, or the absolute path of a directory."""
+    return text if _BUCKET.fullmatch(text) else str(Path(text).absolute())
+
+
 TargetArgument = Annotated[
-    str, typer.Argument(metavar="TARGET", help="A directory, or s3://bucket/prefix.")
+    str,
+    typer.Argument(metavar="TARGET", help="A directory, or s3://bucket/prefix.", parser=_target),
 ]
 KeyOption = Annotated[
     Path | None, typer.Option("--key", metavar="FILE", help="Key of encrypted backups.")
@@ -55,13 +70,12 @@ CredentialsOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Credentials of a bucket, as AWS writes them.")
 ]
 
-_BUCKET: Final = re.compile(r"s3://([^/]+)/?(.*)")
 _READER: Final = ".reader"
-"""End of the name of a file beside a snapshot, which is locked while a command here has the
-snapshot taken, and reads it."""
+"""Suffix of a lock file next to a snapshot, which a command holds while it takes and reads the
+snapshot."""
 
 _UNLOCKED: Final = ".unlocked"
-"""End of its name before it is locked."""
+"""Suffix of the lock file before it is locked."""
 
 _NOT_COPIED: Final = frozenset({FOLDER, "server.json", "server.log"})
 
@@ -99,7 +113,8 @@ def create(
     details = {"place": target, "encrypted": key is not None}
     with _source(settings.data, Entry("run", "backup", target, after=details)) as source:
         made_us = SystemClock().now_us()
-        made = repository.create(source, made_us, vedette.__version__, note, _NOT_COPIED)
+        with _naming_what_is_unreadable():
+            made = repository.create(source, made_us, vedette.__version__, note, _NOT_COPIED)
         details = details | {"files": made.files, "bytes": made.size}
         _note(settings.data, Entry("create", "backup", made.id[:12], after=details))
     typer.echo(
@@ -202,7 +217,7 @@ def restore(
     made = repository.restore(name, draft, note)
     details = {"place": target, "made": time_text(made.made_us), "directory": str(place.resolve())}
     _note(draft, Entry("run", "restore", name[:12], after=details))
-    os.sync()  # a power cut after the answer loses no file of it
+    os.sync()  # a power failure after the response loses no file of it
     draft.replace(place)
     os.sync()
     typer.echo(f"restored backup {name[:12]} into {place}: {files[0]} files")
@@ -210,9 +225,18 @@ def restore(
 
 
 @contextmanager
+def _naming_what_is_unreadable() -> Iterator[None]:
+    """Converts an OSError for a file or folder to UnavailableError that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise UnavailableError(f"no backup was made: {error.filename}: {error.strerror}") from None
+
+
+@contextmanager
 def _source(data: Path, begun: Entry) -> Iterator[Path]:
-    """A directory whose files do not change: a snapshot, or a stopped server's own. The entry is in
-    its audit log, too."""
+    """Yields a directory whose files do not change: a snapshot, or the data directory of a stopped
+    server. Records the entry in its audit log."""
     access = read_access(data)
     if access is None:
         if not (data / "state.db").exists():
@@ -234,22 +258,22 @@ def _source(data: Path, begun: Entry) -> Iterator[Path]:
 
 
 def _snapshot_folder(data: Path) -> Path:
-    """Where snapshots are; the server's account owns it, whoever is first."""
+    """Returns the folder of snapshots. Creates it for the server's account if it does not exist."""
     folder = data / FOLDER
     if not folder.is_dir():
         folder.mkdir(mode=0o700, exist_ok=True)
         owner = data.stat()
-        os.chown(folder, owner.st_uid, owner.st_gid)
+        os.chown(folder, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return folder
 
 
 @contextmanager
 def _marked(folder: Path) -> Iterator[Path]:
-    """The locked mark of a snapshot that is not taken yet: whatever is killed from here on, the
-    next command knows it for abandoned."""
+    """Yields the locked lock file of a snapshot that is about to be taken. If this process is
+    killed, the next command recognizes the snapshot as abandoned."""
     mark = folder / f"{secrets.token_hex(8)}{_READER}"
-    draft = mark.with_suffix(_UNLOCKED)  # nobody sees the mark before it is locked
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600), "w") as held:
+    draft = mark.with_suffix(_UNLOCKED)  # not visible under its final name before it is locked
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         draft.rename(mark)
         try:
@@ -260,13 +284,13 @@ def _marked(folder: Path) -> Iterator[Path]:
 
 
 def _is_there(mark: Path) -> bool:
-    """Whether a snapshot, or the beginning of one, lies beside its mark."""
+    """Returns whether a snapshot, complete or not, exists next to its lock file."""
     return mark.with_suffix("").is_dir() or mark.with_suffix(DRAFT).is_dir()
 
 
 def _note(data: Path, entry: Entry) -> None:
-    """Writes into the audit log of a directory. Copying what is there, or making it again, does not
-    fail by a full disk or an older version: it is said."""
+    """Writes an entry to the audit log of a directory. Prints a warning instead of failing if the
+    disk is full or the directory has an older version."""
     try:
         note_in(data, entry, operator())
     except UnavailableError as error:
@@ -274,13 +298,13 @@ def _note(data: Path, entry: Entry) -> None:
 
 
 def _remove_abandoned(client: httpx.Client, folder: Path) -> None:
-    """Snapshots of commands that were killed: a few of them, and there is room for none."""
-    for mark in folder.glob(f"*{_READER}"):
+    """Deletes snapshots of commands that were killed, because a few of them exhaust the limit."""
+    for mark in matching(folder, f"*{_READER}"):
         with suppress(FileNotFoundError), mark.open() as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                continue  # another command has it
+                continue  # another command uses it
             if _is_there(mark):
                 _remove(client, mark)
             else:
@@ -298,7 +322,8 @@ def _client(access: LocalAccess) -> httpx.Client:
 
 
 def _asked(client: httpx.Client, method: str, path: str) -> dict[str, object]:
-    """Raises UnavailableError, also where the server ends meanwhile."""
+    """Sends a request and returns the body. Raises UnavailableError, also if the server ends
+    meanwhile."""
     try:
         response = client.request(method, path)
         body = response.json()
@@ -311,8 +336,8 @@ def _asked(client: httpx.Client, method: str, path: str) -> dict[str, object]:
 
 
 def _remove(client: httpx.Client, mark: Path) -> None:
-    """The snapshot that a mark is of. What is copied is whole, also where the server has ended
-    since: the mark stays then, for the next backup."""
+    """Deletes the snapshot of a lock file. If the server has ended since, the copied files are
+    still complete; the lock file then remains for the next backup to clean up."""
     try:
         _asked(client, "DELETE", f"/api/v1/backup/snapshot/{mark.stem}")
     except UnavailableError as error:
@@ -332,7 +357,7 @@ def _blobs(target: str, endpoint: str, region: str, credentials: Path | None) ->
     bucket = _BUCKET.fullmatch(target)
     if bucket is None:
         return LocalDirectory(Path(target))
-    # The library has 16 MB and is for those who have a bucket.
+    # The library needs 16 MB of memory, so it is loaded only for buckets.
     from vedette.blobs.s3_bucket import Bucket, S3Bucket, credentials_in
 
     place = Bucket(

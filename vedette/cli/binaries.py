@@ -16,7 +16,11 @@ from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.cli.options import ConfigOption, DataOption, load_settings, local_headers
 from vedette.cli.printing import print_json
 from vedette.errors import BadRequestError, StartError, UnavailableError, VedetteError
-from vedette.limits import BINARY_ADD_S, COPIED_FILE_BYTES_MAX
+from vedette.limits import COPIED_FILE_BYTES_MAX, Limit
+
+BINARY_ADD_S: Limit[int] = 120
+"""Timeout (s) for the server to accept a file that the command line adds."""
+
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -78,7 +82,7 @@ def add(
 
 
 def _add(client: httpx.Client, path: Path, shared: bool) -> str:
-    """Sends one file; its MD5. Raises BadRequestError, UnavailableError."""
+    """Sends a file and returns its MD5. Raises BadRequestError and UnavailableError."""
     with path.open("rb") as file:
         content = file.read(COPIED_FILE_BYTES_MAX + 1) if path.is_file() else b""
     if len(content) > COPIED_FILE_BYTES_MAX:

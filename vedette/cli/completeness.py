@@ -1,4 +1,5 @@
-"""`vedette completeness`: whether all that was sent is stored, and signed statements of it."""
+"""`vedette completeness`: checks that all sent records are stored, and issues signed
+certificates."""
 
 import os
 from pathlib import Path
@@ -13,8 +14,12 @@ from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_setti
 from vedette.cli.printing import print_json, print_table
 from vedette.cli.server_process import api_client
 from vedette.errors import StartError
-from vedette.limits import COMPLETENESS_REQUEST_S
+from vedette.limits import Limit
 from vedette.state.sensors.statement_signing import statement_public_key, verify_signed
+
+COMPLETENESS_REQUEST_S: Limit[float] = 330.0
+"""Timeout of a completeness request (s): slightly more than the longest search deadline."""
+
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -38,7 +43,8 @@ def show(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What is missing of what hosts sent, by their own numbers. Exit code 1: something is."""
+    """Show which records are missing, from the sequence numbers of hosts. Exit code 1: some are
+    missing."""
     params = _params(from_, to, sensor, group, host) | {"rows": "1000"}
     body = _asked("/api/v1/completeness", params, data, config)
     if as_json:

@@ -1,11 +1,10 @@
-"""`vedette config`: every setting with its value, unit, default, origin and meaning; and whether
-a server could start with them."""
+"""`vedette config`: lists settings with value, unit, default, origin and meaning, and checks
+whether a server could start with them."""
 
 from pathlib import Path
 
 import typer
 
-from vedette.api.schemas.finding import findings_body
 from vedette.bootstrap.local_access import read_access
 from vedette.cli.doctor import print_findings
 from vedette.cli.options import (
@@ -22,6 +21,7 @@ from vedette.doctor.config import check_config
 from vedette.doctor.finding import Finding, worst
 from vedette.errors import StartError
 from vedette.settings import catalogue, shown
+from vedette.web.server.findings_json import findings_body
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -1,8 +1,8 @@
-"""`vedette demo`: run a server and fill it with a day of a simulated company under attack.
+"""`vedette demo`: runs a server and fills it with a day of a simulated company under attack.
 
-The day ends now and is sent through `_bulk`; its first hours are generated while the server
-starts. `demo.json` in the data directory is the checkpoint: an interrupted day is sent again (the
-server deduplicates), a finished demo only starts the server.
+The day ends now and is sent through `_bulk`; its first hours are generated while the server starts.
+`demo.json` in the data directory is the checkpoint: an interrupted day is sent again (the server
+deduplicates), a finished demo only starts the server.
 """
 
 import json
@@ -32,23 +32,44 @@ from vedette.cli.printing import print_table
 from vedette.cli.server_process import ServerProcess, api_client
 from vedette.clock import SystemClock
 from vedette.errors import StartError, UnavailableError, VedetteError
-from vedette.limits import (
-    DEMO_ALERTS,
-    DEMO_ALERTS_POLL_S,
-    DEMO_ALERTS_WAIT_S,
-    DEMO_EARLY_BATCHES_MAX,
-    DEMO_HOSTS_MIN,
-    DEMO_POLL_S,
-    DEMO_QUERIES,
-    DEMO_REFRESHES_A_SECOND,
-    DEMO_SENDERS,
-    DEMO_STOP_POLL_S,
-)
+from vedette.limits import Limit
 from vedette.simulate.bulk_client import BulkConnection, Target
 from vedette.simulate.day import Batch, iter_batches
 from vedette.simulate.fleet import build_fleet
 from vedette.simulate.stories import STORIES
 from vedette.state.accounts import sign_in, users
+
+DEMO_HOSTS_MIN: Limit[int] = 50
+"""Hosts of the smallest demo fleet."""
+
+DEMO_SENDERS: Limit[int] = 40
+"""Concurrent requests of the demo: enough to fill a commit while another is prepared."""
+
+DEMO_REFRESHES_A_SECOND: Limit[int] = 4
+"""Updates of the progress bar per second. Each delays sending by a millisecond or more."""
+
+DEMO_EARLY_BATCHES_MAX: Limit[int] = 200
+"""Batches generated while the server starts. Compressed they take 25 MB."""
+
+DEMO_ALERTS: Limit[int] = 8
+"""Rules with alerts that the demo prints, as many as fit a screen."""
+
+DEMO_ALERTS_POLL_S: Limit[float] = 1.5
+"""Seconds between polls for alerts: longer than the delay of the jobs that create them."""
+
+DEMO_ALERTS_WAIT_S: Limit[int] = 8
+"""Seconds that the demo waits for alerts of the last events."""
+
+DEMO_QUERIES: Limit[int] = 5
+"""Queries that the demo prints and runs concurrently, as many as fit a screen."""
+
+DEMO_POLL_S: Limit[float] = 0.2
+"""Seconds between checks whether the demo's server is ready: short compared to a start of several
+seconds."""
+
+DEMO_STOP_POLL_S: Limit[float] = 0.5
+"""Maximum wait (s) for room in the queue of batches before checking for a failed sender."""
+
 
 FILE_NAME = "demo.json"
 DIRECTORY = Path("demo-data")
@@ -60,7 +81,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The content of `demo.json`: the parameters of the day, and whether it was sent."""
+    """Contents of `demo.json`: the parameters of the day, and whether it was sent."""
 
     seed: int
     hosts: int
@@ -128,7 +149,7 @@ def _ignored_text(data: Path, plan: Demo, names: Sequence[str]) -> str:
 
 
 def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
-    """Wait in the background; the result raises StartError when the server does not start."""
+    """Waits in the background. The result raises StartError if the server does not start."""
     waiting = ThreadPoolExecutor(1)
     ready = waiting.submit(server.wait_until_ready)
     waiting.shutdown(wait=False)
@@ -136,7 +157,7 @@ def _when_ready(server: ServerProcess) -> Future[LocalAccess]:
 
 
 def _stay(server: ServerProcess, console: Console) -> None:
-    """Wait for Ctrl-C or SIGTERM. Raises StartError when the server ends by itself."""
+    """Waits for Ctrl-C or SIGTERM. Raises StartError if the server ends by itself."""
     asked: list[int] = []
     with _signals(lambda number, _frame: asked.append(number)):
         console.print("\nCtrl-C stops the server.")
@@ -148,7 +169,8 @@ def _stay(server: ServerProcess, console: Console) -> None:
 
 @contextmanager
 def _signals(handler: Callable[[int, Any], object]) -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that the server is stopped too."""
+    """Installs a handler for SIGINT and SIGTERM, so that both stop the server, and restores the
+    previous handlers at the end of the block."""
     before = {number: signal.signal(number, handler) for number in _ENDING}
     try:
         yield
@@ -175,8 +197,8 @@ def _write(data: Path, plan: Demo) -> None:
 
 
 def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
-    """Send the whole day. Raises StartError when the server does not start, UnavailableError when
-    it stops accepting events or rejects some."""
+    """Sends the whole day. Raises StartError if the server does not start, UnavailableError if it
+    stops accepting events or rejects some."""
     batches = iter_batches(build_fleet(plan.seed, plan.hosts), plan.start_us, events=plan.events)
     columns = (
         TextColumn("a day of {task.fields[hosts]} hosts"),
@@ -196,8 +218,8 @@ def _send_day(plan: Demo, ready: Future[LocalAccess], console: Console) -> None:
 
 
 def _made_until(ready: Future[LocalAccess], batches: Iterator[Batch]) -> list[Batch]:
-    """Batches generated until the server is ready, compressed to a twentieth to save memory. Later
-    batches are not compressed: that costs as much as sending."""
+    """Returns batches generated until the server is ready, compressed to a twentieth to save
+    memory. Later batches are not compressed, because compression costs as much as sending."""
     compressor = zstandard.ZstdCompressor(1)
     early: list[Batch] = []
     while (
@@ -215,7 +237,8 @@ class _Outbox:
         self.error: VedetteError | None = None
 
     def put(self, batch: Batch | None) -> None:
-        """Queue a batch, waiting while the queue is full. Raises the error of a failed sender."""
+        """Enqueues a batch and waits while the queue is full. Raises the error of a failed
+        sender."""
         while True:
             if self.error is not None:
                 raise self.error
@@ -230,7 +253,7 @@ class _Outbox:
 
 @contextmanager
 def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outbox]:
-    """Sender threads and their queue; all batches are acknowledged when the block ends."""
+    """Yields the queue of sender threads. All batches are acknowledged when the block ends."""
     outbox = _Outbox()
     certificate = Path(access.certificate) if access.certificate else None
     target = Target(access.url, access.ingest_token, certificate)
@@ -259,7 +282,7 @@ def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outb
 
 
 def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
-    """Print the address, the token, and queries that find the attacks."""
+    """Prints the address, the token, and queries that find the attacks."""
     stories = STORIES[:DEMO_QUERIES]
     with api_client(access) as client, ThreadPoolExecutor(DEMO_QUERIES) as pool:
         found = pool.map(lambda story: _found(client, story.query), stories)
@@ -283,7 +306,7 @@ def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
 
 
 def _sign_in_text(data: Path, access: LocalAccess) -> str:
-    """The link that signs the first administrator in; "" where there is none."""
+    """Returns a sign-in link for the first administrator; "" without one."""
     with open_state(data, None) as database:
         admins = (one for one in users.all_users(database) if one.is_global_admin)
         first = next((one.username for one in admins if one.is_enabled), None)
@@ -295,8 +318,8 @@ def _sign_in_text(data: Path, access: LocalAccess) -> str:
 
 
 def _alerts(client: httpx.Client) -> list[tuple[str, ...]]:
-    """The rules that made the gravest alerts. What was sent last becomes alerts a moment after it
-    is acknowledged, so this waits until there are no more, a few seconds at most."""
+    """Returns the rules with the most severe alerts. Events become alerts shortly after they are
+    acknowledged, so this waits a few seconds until no new alerts appear."""
     total, found, until_s = -1, [], time.monotonic() + DEMO_ALERTS_WAIT_S
     while time.monotonic() < until_s:
         answer = client.get(

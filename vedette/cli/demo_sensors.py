@@ -1,5 +1,5 @@
-"""The simulated sensors of a demo: on the hosts that have alerts, so that what a newcomer wants to
-isolate can be isolated, and is a few seconds later."""
+"""Simulated sensors of a demo, on the hosts with alerts, so that a new user can isolate these hosts
+and sees the effect within seconds."""
 
 import json
 import os
@@ -17,19 +17,27 @@ from vedette.bootstrap.local_access import LocalAccess
 from vedette.cli.options import open_state
 from vedette.cli.server_process import api_client
 from vedette.errors import VedetteError
-from vedette.limits import DEMO_CHECKIN_S, DEMO_SENSORS
+from vedette.limits import Limit
 from vedette.simulate.bulk_client import Target
 from vedette.simulate.fleet import SITES
 from vedette.simulate.sensor import SimulatedSensor
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors import enrolment
 
+DEMO_SENSORS: Limit[int] = 8
+"""Simulated sensors of a demo: the hosts of its six attacks. Their load is negligible."""
+
+DEMO_CHECKIN_S: Limit[float] = 3.0
+"""Seconds between rounds of check-ins of a demo, so that a new user sees a host become isolated."""
+
+
 _FILE: Final = "demo-sensors.json"
 
 
 @contextmanager
 def simulated_sensors(data: Path, access: LocalAccess) -> Iterator[None]:
-    """Runs them while the block does. Their keys are kept in the data directory, for its owner."""
+    """Runs the sensors during the block. Stores their keys in the data directory, readable by its
+    owner only."""
     ended = threading.Event()
     thread = threading.Thread(target=_work, args=(data, access, ended), daemon=True)
     thread.start()
@@ -51,7 +59,7 @@ def _work(data: Path, access: LocalAccess, ended: threading.Event) -> None:
                 one.check_in(connection)
             connection.close()
     except (VedetteError, OSError, HTTPException, httpx.HTTPError):
-        return  # the demo goes on without them: its hosts become offline, which the console says
+        return  # the demo continues without them; the console shows their hosts as offline
 
 
 def _enrolled(data: Path, access: LocalAccess, target: Target) -> list[SimulatedSensor]:
@@ -70,7 +78,7 @@ def _enrolled(data: Path, access: LocalAccess, target: Target) -> list[Simulated
 
 
 def _hosts(access: LocalAccess) -> list[SimulatedSensor]:
-    """Of the gravest alerts, each host once."""
+    """Returns a sensor for each host with the most severe alerts."""
     with api_client(access) as client:
         query: dict[str, str | int] = {"rows": 200, "sort": "alert_severity desc"}
         found = client.get("/api/v2/alert", params=query).json()["results"]

@@ -1,4 +1,4 @@
-"""`vedette doctor`: what is wrong with a server, running or stopped, and what to do."""
+"""`vedette doctor`: problems of a running or stopped server, and remedies."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -6,7 +6,6 @@ from typing import Any, Final
 import httpx
 import typer
 
-from vedette.api.schemas.finding import findings_body
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.bootstrap.stopped_server import stopped_server
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings
@@ -16,8 +15,20 @@ from vedette.clock import Clock, SystemClock
 from vedette.doctor.examine import Examined, examine
 from vedette.doctor.finding import SEVERITIES, Finding, worst
 from vedette.errors import StartError
-from vedette.limits import DOCTOR_ANSWER_CHARS, DOCTOR_REQUEST_S, DOCTOR_VERIFY_S
+from vedette.limits import Limit
 from vedette.settings import Settings
+from vedette.web.server.findings_json import findings_body
+
+DOCTOR_REQUEST_S: Limit[float] = 60.0
+"""Timeout (s) of `vedette doctor` for a running server."""
+
+DOCTOR_ANSWER_CHARS: Limit[int] = 300
+"""Characters of an error response that `vedette doctor` shows."""
+
+DOCTOR_VERIFY_S: Limit[float] = 4 * 3600.0
+"""Timeout (s) with `--verify`, which reads the whole store: a terabyte at 100 MB/s takes 3
+hours."""
+
 
 _ALARM: Final = {"ok": "ok", "warning": "warning", "error": "ERROR"}
 
@@ -30,7 +41,7 @@ def doctor(
     ),
     as_json: JsonOption = False,
 ) -> None:
-    """What is wrong with a server, running or stopped, and what to do.
+    """Diagnose a server, running or stopped, and print remedies.
 
     Checks disk, file modes, certificate, clock, both stores, damaged parts, partitions, workers,
     silent sensors, quotas and tokens. Exit code 0: nothing; 1: warnings; 2: errors.
@@ -52,7 +63,7 @@ def doctor(
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """A line a finding: what, and what to do."""
+    """Prints a line per finding with its remedy."""
     print_table(
         ("check", "", "what", "what to do"),
         [(one.check, _ALARM[one.severity], one.text, one.remedy) for one in findings],
@@ -65,7 +76,7 @@ def _stopped(settings: Settings, clock: Clock, verify: bool) -> list[Finding]:
 
 
 def _running(running: LocalAccess, settings: Settings, clock: Clock, verify: bool) -> list[Finding]:
-    """The answer of the server; of one that does not answer, what its files show."""
+    """Returns the findings of the server; if it does not answer, the findings from its files."""
     files_only = Examined(settings, clock, None, None, None, None)
     timeout_s = DOCTOR_VERIFY_S if verify else DOCTOR_REQUEST_S
     params = {"verify": "true"} if verify else {}
@@ -77,14 +88,16 @@ def _running(running: LocalAccess, settings: Settings, clock: Clock, verify: boo
             return [_finding(one) for one in answer.json()["findings"]]
     except (httpx.HTTPError, OSError, ValueError, KeyError) as error:
         silent = Finding(
-            "server", "error", f"process {running.pid} does not answer at {running.url}: {error}",
+            "server",
+            "error",
+            f"process {running.pid} does not answer at {running.url}: {error}",
             "look at its log; stop it (SIGTERM, then SIGKILL) and start it again",
-        )  # fmt: skip
+        )
         return [silent, *examine(files_only)]
 
 
 def _refusal(answer: httpx.Response) -> Finding:
-    """Of a server that runs and does not examine itself."""
+    """Returns the finding for a server that answers with an error."""
     text = f"the server answers {answer.status_code}: {answer.text[:DOCTOR_ANSWER_CHARS]}"
     return Finding("server", "error", text, "do what it says, or look at its log")
 

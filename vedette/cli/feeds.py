@@ -1,4 +1,4 @@
-"""`vedette feed`: feeds of the running server, and documents of feeds."""
+"""`vedette feed`: feeds of the running server, and feed documents."""
 
 import json
 import sys
@@ -16,13 +16,15 @@ from vedette.errors import BadRequestError
 from vedette.feeds.export import exported_info, exported_reports
 from vedette.feeds.formats.documents import read_items
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
-from vedette.limits import (
-    FEED_ERRORS_SHOWN,
-    FEED_PIECE_BYTES,
-    REPORT_EXPORT_ROWS,
-    REPORT_IOCS_SHOWN_MAX,
-)
+from vedette.limits import FEED_PIECE_BYTES, REPORT_IOCS_SHOWN_MAX, Limit
 from vedette.model.threat.feed import BrokenPart, FeedInfo, Report
+
+FEED_ERRORS_SHOWN: Limit[int] = 100
+"""Errors of a document that `vedette feed validate` prints; all are counted."""
+
+REPORT_EXPORT_ROWS: Limit[int] = 500
+"""Reports per request of `vedette feed export`."""
+
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -75,7 +77,11 @@ def list_feeds(
         headings,
         [
             (
-                *(one["id"], one["name"], one["enabled"], one["report_count"], one["ioc_count"]),
+                one["id"],
+                one["name"],
+                one["enabled"],
+                one["report_count"],
+                one["ioc_count"],
                 (one["last_sync"] or "")[:19],
                 one["last_error"] or (f"{one['error_count']} errors" if one["error_count"] else ""),
             )
@@ -149,7 +155,7 @@ def validate(
 
 
 def _export(server: httpx.Client, feed: dict[str, Any], file: TextIO) -> int:
-    """Write a document report by report; returns how many indicators are left out."""
+    """Writes a document report by report. Returns the number of omitted indicators."""
     file.write(f'{{"feedinfo": {json.dumps(exported_info(feed))}, "reports": [')
     left_out, separator = 0, "\n"
     for one in _reports(server, feed["id"]):
@@ -176,7 +182,7 @@ def _reports(server: httpx.Client, feed_id: int) -> Iterator[dict[str, Any]]:
 
 
 def _feed(server: httpx.Client, text: str) -> dict[str, Any]:
-    """By id or by name, in any case. Raises BadRequestError."""
+    """Returns a feed by id or by name, ignoring case. Raises BadRequestError."""
     for one in answered(server.get("/api/v1/feed")):
         if text in (str(one["id"]), one["name"]) or text.lower() == one["name"].lower():
             found: dict[str, Any] = one

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from vedette.api.schemas.group import secret_patterns
 from vedette.cli.accounts.tokens import DAY_US
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table, time_text
@@ -15,6 +14,7 @@ from vedette.limits import TOKEN_EXPIRES_DAYS_MAX
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.sensors import enrolment
+from vedette.web.fleet.groups_json import secret_patterns
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -75,9 +75,9 @@ def privacy(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """What is stored of the group's hosts under pseudonyms; without options, shows it.
+    """Set which data of the group's hosts is stored under pseudonyms; without options, show it.
 
-    A running server follows within seconds. What is stored already stays as it is.
+    A running server applies the change within seconds. Stored data is not changed.
     """
     if secret and no_secrets:
         raise BadRequestError("--secret and --no-secrets: only one of them")
@@ -117,7 +117,7 @@ def suppress_children(
 def list_groups(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All sensor groups."""
+    """List all sensor groups by id."""
     with open_state(data, config) as database:
         found = groups.all_groups(database)
     if as_json:
@@ -193,7 +193,8 @@ def secret(
 
 
 def _group_id(database: Database, text: str) -> int:
-    """By id or by name; a name of digits only is found by its id. Raises NotFoundError."""
+    """Returns the id of a group by id or name; text of digits only is an id. Raises
+    NotFoundError."""
     if text.isdecimal():
         return groups.get(database, int(text)).id
     return groups.named(database, text).id

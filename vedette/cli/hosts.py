@@ -7,12 +7,17 @@ import typer
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table
 from vedette.clock import SystemClock
-from vedette.state.sensors import host_registry
+from vedette.state.db.database import Database
+from vedette.state.policy import groups
+from vedette.state.sensors.hosts import aliases
 
 app = typer.Typer(no_args_is_help=True)
 alias_app = typer.Typer(no_args_is_help=True)
 app.add_typer(alias_app, name="alias", help="Further names of a host.")
 
+GroupOption = Annotated[
+    str, typer.Option("--group", metavar="NAME", help="Where several sensor groups have the host.")
+]
 AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", help="The further name.")]
 
 
@@ -20,21 +25,28 @@ AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", help="The further
 def add(
     alias: AliasArgument,
     host: Annotated[str, typer.Argument(metavar="HOST", help="Name of a known host.")],
+    group: GroupOption = "",
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Later records that name ALIAS belong to the sensor of HOST."""
     with open_state(data, config) as database:
-        host_registry.add_alias(database, alias, host)
+        aliases.add(database, alias, host, _group_id(database, group))
     typer.echo(f"{alias.lower()} is an alias of {host.lower()}")
 
 
 @alias_app.command("remove")
-def remove(alias: AliasArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+def remove(
+    alias: AliasArgument,
+    group: GroupOption = "",
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Later records that name ALIAS get a sensor of their own. Running servers take this up within
     seconds."""
     with open_state(data, config) as database:
-        host_registry.remove_alias(database, alias, SystemClock().now_us())
+        now_us = SystemClock().now_us()
+        aliases.remove(database, alias, now_us, _group_id(database, group))
     typer.echo(f"{alias.lower()} is no alias any more")
 
 
@@ -44,9 +56,13 @@ def list_aliases(
 ) -> None:
     """All aliases, with the sensor of each."""
     with open_state(data, config) as database:
-        found = host_registry.aliases(database)
+        found = aliases.listed(database)
     names = ("alias", "sensor_id", "hostname")
     if as_json:
         print_json([dict(zip(names, row, strict=True)) for row in found])
     else:
         print_table(("alias", "sensor", "host"), found)
+
+
+def _group_id(database: Database, name: str) -> int | None:
+    return groups.named(database, name).id if name else None

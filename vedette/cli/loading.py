@@ -1,5 +1,5 @@
-"""Imports without garbage collection: of what a program is made of nothing is garbage, and looking
-for it is a quarter of the time that importing takes."""
+"""Imports modules without garbage collection: a program's modules contain no garbage, and searching
+them takes a quarter of the import time."""
 
 import gc
 import sys
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Automatic collection is off inside the block; what was imported there is never traversed
-    afterwards. No effect where everything had been imported before, or where collection is off."""
+    """Disables automatic collection inside the block. Objects imported there are excluded from
+    later collections. Has no effect if all modules were already imported, or if collection is
+    disabled."""
     if not gc.isenabled():
         yield
         return

@@ -1,11 +1,15 @@
-"""The `vedette` command. `COMMANDS` lists the sub-commands; the module of one is imported when it
-is typed, since all of them together take a second to import.
+"""The `vedette` command. `COMMANDS` lists the sub-commands. A sub-command's module is imported only
+when it is used, because importing all of them takes a second.
 
-An error that the operator can correct is one line on standard error and exit code 2. Anything else
+All paths on the command line become absolute before the command starts: loading the engine changes
+the working directory of the process for a moment, while other threads may open files.
+
+An error that the operator can correct is a line on standard error and exit code 2. Any other error
 is a bug: a traceback and exit code 1.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
@@ -19,7 +23,8 @@ EXIT_REFUSED = 2
 
 
 class _Command(NamedTuple):
-    """A group of commands, the `app` of a module of this package, or one function of it."""
+    """A group of commands, which is the `app` of a module of this package, or a single function of
+    it."""
 
     module: str
     function: str = ""
@@ -31,10 +36,34 @@ class _Command(NamedTuple):
         if self.function:
             single = typer.Typer(add_completion=False)
             single.command(name)(getattr(module, self.function))
-            return typer.main.get_command(single)
+            return with_absolute_paths(typer.main.get_command(single))
         group = typer.main.get_group(module.app)
         group.name, group.help = name, self.help
-        return group
+        return with_absolute_paths(group)
+
+
+def with_absolute_paths(command: Any) -> Any:
+    """Returns the command, or all commands of a group, with functions that receive absolute
+    paths."""
+    for inner in getattr(command, "commands", {}).values():
+        with_absolute_paths(inner)
+    run = command.callback
+    if run is not None:
+
+        def run_absolute(*args: Any, **arguments: Any) -> Any:
+            return run(*args, **{name: _absolute(value) for name, value in arguments.items()})
+
+        command.callback = run_absolute
+    return command
+
+
+def _absolute(value: Any) -> Any:
+    """Makes a path or a list of paths absolute; returns any other value unchanged."""
+    if isinstance(value, Path):
+        return value.absolute()
+    if isinstance(value, list | tuple):
+        return type(value)(map(_absolute, value))
+    return value
 
 
 COMMANDS: Final = {
@@ -73,11 +102,12 @@ COMMANDS: Final = {
 
 
 class Commands(TyperGroup):
-    """The group of all commands; prints a VedetteError as one line instead of a traceback."""
+    """The group of all commands. Prints a VedetteError as a line instead of a traceback."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        # Names only, for suggestions after a typing error; `get_command` loads what is wanted.
+        # Names only, for suggestions after a typing error; `get_command` loads the requested
+        # command.
         self.commands = dict.fromkeys(COMMANDS, typer.core.TyperCommand(name=None))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002

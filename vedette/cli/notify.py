@@ -1,4 +1,4 @@
-"""`vedette notify`: whether messages reach whom the settings name."""
+"""`vedette notify`: tests whether messages reach the configured recipients."""
 
 from typing import Annotated
 

@@ -17,7 +17,7 @@ from vedette.state.db.database import Database, open_database
 from vedette.state.start import check_current
 
 _OPTIONS = {"listen_host": "--host", "listen_port": "--port"}
-"""Options of `serve` that have another name than their setting."""
+"""Options of `serve` whose name differs from their setting."""
 
 DataOption = Annotated[
     Path | None,
@@ -40,7 +40,7 @@ def load_settings(
     assignments: Sequence[str] | None = None,
     **flags: object,
 ) -> Loaded:
-    """Settings of all layers. `flags` by name, None where not given, override `--set`.
+    """Loads the settings of all layers. `flags` override `--set`; None means not given.
 
     Raises StartError that names the argument, variable or line, and the setting.
     """
@@ -60,7 +60,7 @@ def load_settings(
 def examine_settings(
     data: Path | None, config: Path | None, assignments: Sequence[str] | None
 ) -> Examined:
-    """The settings of all layers, with all that is wrong with them."""
+    """Returns the settings of all layers with all their problems."""
     given: dict[str, object] = {} if data is None else {"data": data}
     assigned = _assigned(assignments or ())
     typed_as = {name: f"--set {name}" for name in assigned}
@@ -69,9 +69,9 @@ def examine_settings(
 
 @contextmanager
 def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
-    """The state database of a server, running or not. Never creates or migrates one.
+    """Opens the state database of a server, running or not. Never creates or migrates it.
 
-    Raises StartError when there is none, or it is of another version.
+    Raises StartError if it does not exist or has another version.
     """
     settings = load_settings(data, config).settings
     if not settings.state_dsn and not (settings.data / "state.db").exists():
@@ -89,7 +89,7 @@ def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
 
 
 def operator() -> Author:
-    """Who typed the command, for the audit log."""
+    """Returns the person who runs the command, for the audit log."""
     try:
         name = os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
     except (KeyError, OSError):  # an account without a name
@@ -98,7 +98,8 @@ def operator() -> Author:
 
 
 def local_headers(access: LocalAccess) -> dict[str, str]:
-    """Of requests to a server: the token, and to that on this machine who typed the command."""
+    """Returns the headers of requests to a server: the token and, for a server on this machine, the
+    person who runs the command."""
     typed_by = {} if access.pid == ELSEWHERE else operator_header(operator())
     return {"X-Auth-Token": access.token, **typed_by}
 

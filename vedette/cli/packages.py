@@ -36,7 +36,7 @@ def add(
 def list_packages(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All packages."""
+    """List the sensor package of each operating system."""
     with open_state(data, config) as database:
         all_of_them = [
             package

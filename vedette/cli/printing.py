@@ -9,11 +9,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vedette.limits import PIPE_WIDTH_CHARS
+from vedette.limits import Limit
+
+PIPE_WIDTH_CHARS: Limit[int] = 4_000
+"""Width in characters assumed for a pipe: wide enough for every line."""
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table as wide as its content; on a pipe nothing is wrapped or cut."""
+    """Prints a table as wide as its content. On a pipe nothing is wrapped or cut."""
     table = Table(*headings, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*map(_cell, row))
@@ -28,7 +31,7 @@ def print_json(value: Any) -> None:
 
 
 def time_text(time_us: int) -> str:
-    """A time in UTC to the second; "" for 0."""
+    """Formats a time in UTC to the second; "" for 0."""
     if not time_us:
         return ""
     return datetime.fromtimestamp(time_us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

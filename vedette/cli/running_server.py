@@ -1,4 +1,4 @@
-"""The server that runs on a data directory, for commands that ask it."""
+"""Access to the server that runs on a data directory, for commands that send it requests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +10,16 @@ import httpx
 from vedette.bootstrap.local_access import read_access
 from vedette.cli.options import load_settings, local_headers
 from vedette.errors import BadRequestError, StartError, UnavailableError
-from vedette.limits import FEED_REQUEST_S
+from vedette.limits import Limit
 from vedette.simulate.bulk_client import tls_context
+
+FEED_REQUEST_S: Limit[float] = 120.0
+"""Timeout (s) of `vedette feed` for the server, which may be fetching a document."""
 
 
 @contextmanager
 def running_server(data: Path | None, config: Path | None) -> Iterator[httpx.Client]:
-    """A client with the rights of an administrator. Raises StartError when no server runs."""
+    """Yields a client with the rights of an administrator. Raises StartError if no server runs."""
     settings = load_settings(data, config).settings
     access = read_access(settings.data)
     if access is None:
@@ -35,7 +38,8 @@ def running_server(data: Path | None, config: Path | None) -> Iterator[httpx.Cli
 
 
 def answered(answer: httpx.Response) -> Any:
-    """The body of a good answer. Raises BadRequestError with the server's words."""
+    """Returns the body of a successful response. Raises BadRequestError with the server's
+    message."""
     body = answer.json()
     if answer.is_success:
         return body

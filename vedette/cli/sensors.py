@@ -1,4 +1,4 @@
-"""`vedette sensor`: re-enrolments that wait for an administrator."""
+"""`vedette sensor`: re-enrollments that need approval."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`vedette serve`: run the server until SIGINT or SIGTERM."""
+"""`vedette serve`: runs the server until SIGINT or SIGTERM."""
 
 from typing import Annotated
 

@@ -1,8 +1,8 @@
-"""A server as a child process: start, wait until ready, stop in order.
+"""Runs a server as a child process: start, wait until ready, stop in order.
 
-It gets a session of its own, so that Ctrl-C at the terminal reaches only the parent, which
-then stops it with SIGTERM. Its log goes to `server.log` in its data directory. What it prints,
-the secrets of a first start, is kept in memory (`printed`) and never written to a file.
+The child has its own session, so that Ctrl-C at the terminal reaches only the parent, which then
+stops the child with SIGTERM. Its log goes to `server.log` in its data directory. Its output, the
+secrets of a first start, is kept in memory (`printed`) and never written to a file.
 """
 
 import os
@@ -19,24 +19,36 @@ import httpx
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.cli.options import local_headers
 from vedette.errors import StartError
-from vedette.limits import (
-    COMMAND_REQUEST_TIMEOUT_S,
-    READY_REQUEST_TIMEOUT_S,
-    SERVER_LOG_TAIL_CHARS,
-    SERVER_START_POLL_S,
-    SERVER_START_S,
-    SERVER_STOP_S,
-)
+from vedette.limits import Limit
 from vedette.simulate.bulk_client import tls_context
+
+SERVER_START_S: Limit[int] = 60
+"""Seconds until a server that a command starts must be ready. It may have to replay a log of
+commits."""
+
+SERVER_STOP_S: Limit[int] = 90
+"""Seconds for such a server to finish pending work when it stops."""
+
+SERVER_LOG_TAIL_CHARS: Limit[int] = 1_500
+"""Characters from the end of its log that are printed if it does not start: the last traceback."""
+
+SERVER_START_POLL_S: Limit[float] = 0.1
+"""Seconds between checks whether a server that a command started is ready."""
+
+COMMAND_REQUEST_TIMEOUT_S: Limit[float] = 60.0
+"""Timeout of a request from a command to its server (s)."""
+
+READY_REQUEST_TIMEOUT_S: Limit[float] = 5.0
+"""Timeout of a readiness request (s). A busy server is asked again."""
 
 
 class ServerProcess:
     """`python -m vedette serve` on a data directory."""
 
     def __init__(self, data: Path, port: int | None = None, arguments: Sequence[str] = ()) -> None:
-        """Starts it; a `port` of None takes the one from the settings.
+        """Starts the server; without `port` it uses the port in the settings.
 
-        Raises StartError when a server runs there already.
+        Raises StartError if a server already runs on the directory.
         """
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         running = read_access(data)
@@ -61,7 +73,7 @@ class ServerProcess:
         threading.Thread(target=self._keep_printed, daemon=True).start()
 
     def _keep_printed(self) -> None:
-        """Until the child closes its output, so that it never waits for a reader."""
+        """Reads output until the child closes it, so that the child never blocks on a full pipe."""
         assert self._process.stdout is not None
         with self._process.stdout as output:
             for line in output:
@@ -73,7 +85,7 @@ class ServerProcess:
 
     @property
     def printed(self) -> str:
-        """What it printed so far: address and secrets, on its first start only."""
+        """Output so far: address and secrets, on the first start only."""
         return "\n".join(self._printed)
 
     @property
@@ -81,7 +93,8 @@ class ServerProcess:
         return self._process.poll() is None
 
     def wait_until_ready(self, timeout_s: float = SERVER_START_S) -> LocalAccess:
-        """Raises StartError with the end of its log when it ends or does not become ready."""
+        """Waits until the server is ready. Raises StartError with the end of its log if it ends or
+        does not become ready."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if not self.is_running:
@@ -93,7 +106,7 @@ class ServerProcess:
         raise StartError(f"the server was not ready after {timeout_s} s:\n{self.log_tail()}")
 
     def stop(self) -> int:
-        """Stops it in order and gives its exit code; it is killed only when it hangs."""
+        """Stops the server in order and returns its exit code; kills it only if it hangs."""
         if self.is_running:
             self._process.send_signal(signal.SIGTERM)
         try:
@@ -107,7 +120,7 @@ class ServerProcess:
 
 
 def api_client(access: LocalAccess, timeout_s: float = COMMAND_REQUEST_TIMEOUT_S) -> httpx.Client:
-    """A client with the token of `server.json` that trusts the server's certificate."""
+    """Returns a client that has the token of `server.json` and trusts the server's certificate."""
     certificate = Path(access.certificate) if access.certificate else None
     return httpx.Client(
         base_url=access.url,

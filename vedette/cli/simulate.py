@@ -10,9 +10,13 @@ from rich.text import Text
 
 from vedette.cli.printing import print_json, print_table
 from vedette.errors import UnavailableError
-from vedette.limits import SIMULATE_REQUEST_EVENTS_MAX
+from vedette.limits import Limit
 from vedette.simulate.bulk_client import Target
 from vedette.simulate.load import SECONDS_DEFAULT, LoadCounters, LoadPlan, LoadResult, run_load
+
+SIMULATE_REQUEST_EVENTS_MAX: Limit[int] = 4_000
+"""Events per request of `vedette simulate`. A few such requests in flight replace the many small
+requests of as many hosts."""
 
 
 def simulate(
@@ -57,7 +61,8 @@ def simulate(
 
 
 def _events_per_request(rate: float) -> int:
-    """Bodies of about 5 MB at full speed; at low rates some bodies every second."""
+    """Returns a request size for bodies of about 5 MB at full speed, and for several bodies per
+    second at low rates."""
     return (
         SIMULATE_REQUEST_EVENTS_MAX
         if rate == 0

@@ -1,5 +1,5 @@
-"""`vedette yara`: YARA rules over the copies of programs, of a server that runs or not. A running
-one asks new copies at once, and older ones in the background."""
+"""`vedette yara`: YARA rules for copies of programs, of a server that runs or not. A running server
+scans new copies immediately, and older ones in the background."""
 
 from dataclasses import asdict
 from pathlib import Path

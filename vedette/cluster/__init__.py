@@ -1,1 +1,1 @@
-"""How is a ClickHouse cluster set up, grown, checked and filled?"""
+"""Setup, growth, checks and migration of a ClickHouse cluster."""

@@ -1,9 +1,9 @@
 """Discrete-event simulation of servers and shards under load, with failures; no sleeping.
 
-Events arrive at servers, are prepared and committed: a commit inserts on every shard that its
-hosts are on and is acknowledged when a quorum of each shard has it. What a server that fails had
-not acknowledged is sent again by its senders to the others once its leases have ended. An insert
-whose quorum is away waits. Every event is in one place at any time: `Counts.is_whole`.
+Events arrive at servers, are prepared and committed: a commit inserts on every shard of its hosts
+and is acknowledged when a quorum of each shard has stored it. When a server fails, senders send its
+unacknowledged events to the other servers once its leases have ended. An insert whose quorum is
+unavailable waits. Every event is in one place at any time: `Counts.is_whole`.
 """
 
 import heapq
@@ -13,12 +13,19 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from vedette.cluster.sizing import MEASURED, Costs
-from vedette.limits import SIMULATED_HOST_EVENTS, SIMULATION_TICK_S
+from vedette.limits import Limit
+
+SIMULATION_TICK_S: Limit[float] = 0.05
+"""Time between two arrivals of events in a simulation of a cluster: short compared with a
+commit."""
+
+SIMULATED_HOST_EVENTS: Limit[int] = 20
+"""Events that one simulated host sends at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is simulated."""
+    """Parameters of a simulation."""
 
     events_s: float
     seconds: float = 60.0
@@ -32,7 +39,7 @@ class Load:
     commit_events_max: int = 200_000
     lease_s: float = 10.0
     failures: int = 0
-    """Servers and replicas that fail, each for `down_s`."""
+    """Number of servers and replicas that fail, each for `down_s`."""
     down_s: float = 20.0
     seed: int = 1
     costs: Costs = MEASURED
@@ -40,15 +47,15 @@ class Load:
 
 @dataclass(slots=True)
 class Counts:
-    """Where the events are."""
+    """Number of events in each place."""
 
     offered: int = 0
     acknowledged: int = 0
     waiting: int = 0
-    """At servers, not in a commit yet."""
+    """Events at servers, not yet in a commit."""
     committing: int = 0
     unsent: int = 0
-    """Kept by senders whose server has failed."""
+    """Events kept by senders whose server has failed."""
 
     @property
     def is_whole(self) -> bool:
@@ -57,18 +64,19 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it; shares are of the cores of the busiest machine, over the whole time."""
+    """Result of a simulation; shares are of the cores of the busiest machine, over the whole
+    time."""
 
     counts: Counts
     acknowledged_s: float
     delay_p50_s: float
     delay_p99_s: float
-    """From arrival to acknowledgement, of commits."""
+    """Delay from arrival to acknowledgment, for commits."""
     server_share: float
     shard_share: float
     inserts_a_shard_s: float
     is_saturated: bool
-    """More than two seconds' events were waiting at the end."""
+    """Whether more than two seconds' events were waiting at the end."""
 
 
 @dataclass(slots=True)
@@ -79,19 +87,19 @@ class _Server:
     busy_s: float = 0.0
     is_up: bool = True
     life: int = 0
-    """Raised by a failure: what an earlier life had begun counts no more."""
+    """Incremented by a failure: work begun in an earlier life is ignored."""
 
 
 @dataclass(slots=True)
 class _Shard:
     free_s: list[list[float]]
-    """When each core of each replica is free."""
+    """Time at which each core of each replica is free."""
     busy_s: float = 0.0
     down: int = 0
 
 
 class Simulation:
-    """One run; `run` may be called once."""
+    """One run; call `run` only once."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -113,7 +121,7 @@ class Simulation:
         self._at(0.0, "arrive", 0, 0)
 
     def run(self) -> Outcome:
-        """Until the time is over; what is under way then stays so."""
+        """Runs until the end time; open work then stays open."""
         while self._events and self._events[0][0] <= self._load.seconds:
             now, _, kind, number, life = heapq.heappop(self._events)
             match kind:
@@ -182,7 +190,8 @@ class Simulation:
         return taken
 
     def _insert(self, now: float, events: int) -> float:
-        """When a commit that begins to insert now is on a quorum of all its shards."""
+        """Returns the time when a commit that begins to insert at `now` is on a quorum of all its
+        shards."""
         load = self._load
         hosts = max(1, events // SIMULATED_HOST_EVENTS)
         touched = max(1, round(load.shards * (1 - (1 - 1 / load.shards) ** hosts)))
@@ -212,7 +221,7 @@ class Simulation:
     def _stored(self, now: float, number: int, life: int) -> None:
         server = self._servers[number]
         if life != server.life:
-            return  # stored, but not acknowledged: sent again, and recognised
+            return  # stored, but not acknowledged: sent again, and deduplicated
         for since, events in server.commit:
             self._counts.committing -= events
             self._counts.acknowledged += events
@@ -240,7 +249,7 @@ class Simulation:
             self._at(now + 1.0, "lease over", number, 0)  # its hosts go on sending
 
     def _hand_over(self) -> None:
-        """What senders have kept goes to the servers that are up."""
+        """Passes the events kept by senders to the servers that are up."""
         up = [server for server in self._servers if server.is_up]
         if not up:
             return
@@ -268,7 +277,7 @@ class Simulation:
 
 
 def _quantile(delays: list[tuple[float, int]], share: float) -> float:
-    """Of delays that so many events had."""
+    """Returns the delay quantile: a `share` of the events had at most this delay."""
     wanted = share * sum(events for _, events in delays)
     for delay, events in sorted(delays):
         wanted -= events
@@ -278,8 +287,8 @@ def _quantile(delays: list[tuple[float, int]], share: float) -> float:
 
 
 def saturation(load: Load, step: float = 1.25) -> tuple[float, Outcome]:
-    """The largest load (events a second) that the machines keep up with, within a step, and what
-    the next one came to; 0.0 where they keep up with no load."""
+    """Returns (largest load in events per second that the machines keep up with, within a factor
+    `step`; outcome of the next larger load). The load is 0.0 if they keep up with none."""
     rate, outcome = load.events_s, Simulation(load).run()
     while outcome.is_saturated and rate >= 1:
         beyond, rate = outcome, rate / step

@@ -1,10 +1,10 @@
-"""Moves the telemetry of an embedded store into a cluster: resumable, and verified.
+"""Moves the telemetry of an embedded store into a cluster: resumable and verified.
 
-The work is planned first and the plan is kept in the data directory (`migration.json`). A unit is
-rows of one table, partition and shard, and is inserted as one block, so the cluster has all of it
-or nothing. Count and checksum of each unit are compared on both sides, before it is sent (an
-earlier run may have) and after; those of whole tables at the end. The store's id is written last:
-no server starts on half of a store.
+The work is planned first, and the plan is stored in the data directory (`migration.json`). A unit
+is a set of rows of one table, partition and shard; it is inserted as one block, so the cluster has
+all of it or nothing. Count and checksum of each unit are compared on both sides, before it is sent
+(an earlier run may have sent it) and after; those of whole tables at the end. The store's id is
+written last: no server starts on half of a store.
 """
 
 import math
@@ -18,7 +18,7 @@ import orjson
 
 from vedette.doctor.migration import PLAN_FILE
 from vedette.errors import ConflictError, StartError
-from vedette.limits import MIGRATION_UNIT_ROWS, MIGRATION_WHERE_SHOWN_CHARS
+from vedette.limits import MIGRATION_UNIT_ROWS, Limit
 from vedette.model.host import ShardMap
 from vedette.store.engine.client import ClickHouseEngine, Engine, Settings
 from vedette.store.integrity.identity import read_store_id, write_store_id
@@ -26,8 +26,12 @@ from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.schema.table import Table
 from vedette.store.schema.tables import INDEXED_PARTITION, MERGING, SCHEMA, TABLES
 
+MIGRATION_WHERE_SHOWN_CHARS: Limit[int] = 200
+"""Characters of a unit's condition shown in an error."""
+
+
 _MADE_ANEW: Final = frozenset({INDEXED_PARTITION.name, MERGING.name, SCHEMA.name})
-"""The cluster makes its own."""
+"""The cluster creates its own rows of these tables."""
 
 MIGRATED: Final = tuple(table for table in TABLES if table.name not in _MADE_ANEW)
 _BY_NAME: Final = {table.name: table for table in MIGRATED}
@@ -35,12 +39,12 @@ _BY_NAME: Final = {table.name: table for table in MIGRATED}
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Rows that are moved together; those whose key's hash has the rest `part` modulo `parts`."""
+    """Rows that are moved together: those whose key hash modulo `parts` equals `part`."""
 
     table: str
     partition_ms: int | None
     sensors: tuple[int, ...]
-    """Of one shard; empty for tables that are not sharded."""
+    """Sensors of one shard; empty for tables that are not sharded."""
     part: int
     parts: int
 
@@ -59,7 +63,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What two stores that hold the same rows agree on, however far rows are merged."""
+    """Count and checksum that are equal for stores with the same rows, regardless of merges."""
 
     rows: int
     checksum: int
@@ -77,7 +81,7 @@ def fingerprint(
 
 
 def planned(source: Engine, known: ShardMap, data: Path) -> list[Unit]:
-    """The units of an earlier run of this store, else new ones, which are kept."""
+    """Returns the units of an earlier run for this store, else new ones, which are stored."""
     path = data / PLAN_FILE
     store_id = read_store_id(source) or ""
     if path.exists():
@@ -97,7 +101,7 @@ def planned(source: Engine, known: ShardMap, data: Path) -> list[Unit]:
 
 
 def check_source(source: Engine, *, without_unmounted: bool) -> None:
-    """Raises StartError for a store that cannot be moved whole."""
+    """Raises StartError for a store that cannot be moved completely."""
     if read_store_id(source) is None:
         raise StartError("the embedded store is new or of an old version: start the server once")
     cold = [one.name for one in list_partitions(source) if one.state == "cold"]
@@ -109,8 +113,9 @@ def check_source(source: Engine, *, without_unmounted: bool) -> None:
 
 
 def check_target(source: Engine, target: Engine, units: list[Unit]) -> None:
-    """Raises ConflictError for a cluster that has anything but what an earlier run sent there,
-    before more is. Of large tables rows are only counted: they are compared as they are moved."""
+    """Raises ConflictError, before more rows are sent, if the cluster has rows other than those
+    that an earlier run sent. Rows of large tables are only counted here: they are compared when
+    they are moved."""
     for table in MIGRATED:
         found = _count(target, table)
         if not found:
@@ -125,7 +130,7 @@ def check_target(source: Engine, target: Engine, units: list[Unit]) -> None:
 
 
 def _check_unit(source: Engine, target: Engine, unit: Unit) -> int:
-    """How many rows of it the cluster has."""
+    """Returns the number of the unit's rows in the cluster."""
     table = _BY_NAME[unit.table]
     if table.sharded:
         ours, theirs = (_count(engine, table, unit.where) for engine in (source, target))
@@ -155,9 +160,9 @@ def move(
     units: list[Unit],
     note: Callable[[Unit, bool], None],
 ) -> None:
-    """`note` hears of each unit and whether it was sent now.
+    """Moves the units; calls `note` with each unit and whether it was sent now.
 
-    Raises ConflictError where the cluster has other rows in a unit's place.
+    Raises ConflictError if the cluster has other rows in a unit's place.
     """
     store_id = read_store_id(source)
     source.command("SYSTEM STOP MERGES")
@@ -166,7 +171,7 @@ def move(
 
 
 def finish(source: Engine, target: Engine, units: list[Unit]) -> Iterator[tuple[str, Fingerprint]]:
-    """Compares whole tables, and gives the cluster the store's id. Raises ConflictError."""
+    """Compares whole tables, and writes the store's id to the cluster. Raises ConflictError."""
     for table in MIGRATED:
         partitions = {one.partition_ms for one in units if one.table == table.name} - {None}
         bound = ", ".join(f"{one:d}" for one in sorted(filter(None, partitions))) or "0"
@@ -220,7 +225,7 @@ def _units(source: Engine, table: Table, known: ShardMap) -> Iterator[Unit]:
 
 
 def _parts(table: Table, place: int, sensor_id: int, count: int) -> Iterator[Unit]:
-    """Rows of one sensor, or of a table that is not sharded."""
+    """Yields units for the rows of one sensor, or of a table that is not sharded."""
     parts = math.ceil(count / MIGRATION_UNIT_ROWS)
     for part in range(parts):
         sensors = (sensor_id,) if table.sharded else ()
@@ -240,16 +245,16 @@ def _read(table: Table) -> str:
 
 
 def read_columns(table: Table) -> str:
-    """What follows SELECT to read whole rows, up to WHERE."""
+    """Returns the text from after SELECT up to WHERE of a query for whole rows."""
     return f"{', '.join(f'`{name}`' for name in stored_columns(table))} FROM {_read(table)}"
 
 
 def stored_columns(table: Table) -> dict[str, str]:
-    """The definitions of the columns that are not computed, by name."""
+    """Maps name to definition for the columns that are not computed."""
     return {
         column.split()[0].strip("`"): column
         for column in table.columns
-        if " MATERIALIZED " not in column
+        if " MATERIALIZED " not in column and " ALIAS " not in column
     }
 
 
@@ -258,7 +263,8 @@ def _checksum(table: Table) -> str:
 
 
 def _hashed(name: str, definition: str) -> Any:
-    """A hash of a value; of a list, the sum over its members, whose order merges may change."""
+    """Returns the SQL hash of a value; for a list, the sum over its members, because merges may
+    reorder them."""
     if "Map(" in definition:
         return f"cityHash64(toString(`{name}`))"
     if "Array(" in definition:

@@ -1,4 +1,4 @@
-"""The table that checks of a cluster write to: theirs alone, and its rows go after a day."""
+"""The table that cluster checks write to. Nothing else uses it, and its rows expire after a day."""
 
 from typing import Final
 from uuid import uuid4
@@ -23,7 +23,7 @@ PROBE: Final = Table(
 )
 
 _NOBODY: Final = 2**32 - 1
-"""Sensors are numbered from 1 on; shard n writes as the n-th from the end."""
+"""Sensor ids start at 1; shard n writes with the n-th id from the end."""
 
 
 class Probe:
@@ -36,8 +36,8 @@ class Probe:
             engine.command(statement)
 
     def insert(self, shard: int) -> None:
-        """One row on a shard, with the quorum of servers; sent twice, to be stored once. Raises
-        UnavailableError."""
+        """Inserts one row on a shard, with the quorum of servers; sends it twice, to be stored
+        once. Raises UnavailableError."""
         rows = pa.table(
             {"run": pa.array([self._run]), "sensor_id": pa.array([_NOBODY - shard], pa.uint32())}
         )
@@ -45,7 +45,8 @@ class Probe:
             self._engine.insert_on_shard(PROBE.name, rows, shard, f"{self._run}-{shard}")
 
     def rows_on_replicas(self) -> dict[int, dict[int, int]]:
-        """How many rows of each shard every replica has, by the replica's place in the cluster."""
+        """Maps the replica's place in the cluster to the number of rows that it has of each
+        shard."""
         found = self._engine.query(
             "SELECT _shard_num, sensor_id, count() FROM "
             f"clusterAllReplicas('{self._engine.capabilities.cluster}', currentDatabase(), "

@@ -1,4 +1,4 @@
-"""Checks of a cluster's rows: writing, reading from every replica, totals, where sensors are."""
+"""Checks of a cluster's rows: writing, reading from every replica, totals, placement of sensors."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -7,12 +7,20 @@ from vedette.cluster.probe_table import Probe
 from vedette.cluster.topology import Replica, shards
 from vedette.doctor.finding import Finding
 from vedette.errors import UnavailableError
-from vedette.limits import MISPLACED_SENSORS_SHOWN, SHARD_LOAD_RATIO_MAX
+from vedette.limits import Limit
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.host import ShardMap
 from vedette.store.engine.capabilities import EVERY_REPLICA
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.engine.shard_routing import sharding_expression
+
+MISPLACED_SENSORS_SHOWN: Limit[int] = 20
+"""Sensors that a report names; a fault usually affects all sensors alike."""
+
+SHARD_LOAD_RATIO_MAX: Limit[float] = 1.5
+"""Maximum events on a shard as a multiple of a fair share: above it, the shard answers last and
+fills first."""
+
 
 _EVENTS: Final = " + ".join(f"sum({kind.name}_count)" for kind in EVENT_KINDS)
 _CATCH_UP: Final = (
@@ -29,9 +37,12 @@ def check_writes(engine: ClickHouseEngine, found: list[Replica]) -> Iterator[Fin
         try:
             probe.insert(shard)
         except UnavailableError as error:
-            yield Finding("insert", "error", f"shard {shard}: {error.message}",
-                          "see that enough of its replicas run and reach their Keeper",
-                          )  # fmt: skip
+            yield Finding(
+                "insert",
+                "error",
+                f"shard {shard}: {error.message}",
+                "see that enough of its replicas run and reach their Keeper",
+            )
         else:
             written.append(shard)
     places = probe.rows_on_replicas()
@@ -44,14 +55,18 @@ def _read(one: Replica, rows: int) -> Finding:
     if rows == 1:
         return Finding("read", "ok", f"{one} has what was inserted, once")
     if rows:
-        return Finding("read", "error", f"{one} has {rows} copies of a row that was sent again",
-                       "inserts are not deduplicated there: see replicated_deduplication_window",
-                       )  # fmt: skip
+        return Finding(
+            "read",
+            "error",
+            f"{one} has {rows} copies of a row that was sent again",
+            "inserts are not deduplicated there: see replicated_deduplication_window",
+        )
     return Finding("read", "warning", f"{one} does not have what was inserted yet", _CATCH_UP)
 
 
 def check_totals(engine: Engine, found: list[Replica]) -> Iterator[Finding]:
-    """Whether the replicas of each shard have as many events, and the cluster has their sum."""
+    """Checks whether the replicas of each shard have the same number of events, and the cluster has
+    their sum."""
     cluster = engine.capabilities.cluster
     local = engine.capabilities.storage("segment")
     rows = engine.query(
@@ -71,12 +86,16 @@ def check_totals(engine: Engine, found: list[Replica]) -> Iterator[Finding]:
             yield Finding("totals", "ok", f"shard {shard}: {max(counts.values())} events")
     seen = int(engine.query(f"SELECT {_EVENTS} FROM segment").rows[0][0])
     if seen < total:
-        yield Finding("totals", "error", f"a search sees {seen} events, the shards have {total}",
-                      "compare remote_servers of all servers")  # fmt: skip
+        yield Finding(
+            "totals",
+            "error",
+            f"a search sees {seen} events, the shards have {total}",
+            "compare remote_servers of all servers",
+        )
 
 
 def check_placement(engine: Engine, known: ShardMap) -> Iterator[Finding]:
-    """Sensors on other shards than the map's, and shards that hold more than others."""
+    """Finds sensors on other shards than the map's, and shards with more than their share."""
     wrong = engine.query(
         "SELECT sensor_id, groupUniqArray(_shard_num) FROM process "
         f"WHERE _shard_num != 1 + ({sharding_expression(known)}) GROUP BY sensor_id "
@@ -85,10 +104,13 @@ def check_placement(engine: Engine, known: ShardMap) -> Iterator[Finding]:
     ).rows
     if wrong:
         listed = ", ".join(f"{sensor} (on {places})" for sensor, places in wrong)
-        yield Finding("placement", "error", f"sensors with rows on other shards: {listed}",
-                      "searches of one process do not find those rows: copy them to the sensor's "
-                      "shard (docs/operations.md#growing-the-cluster)",
-                      )  # fmt: skip
+        yield Finding(
+            "placement",
+            "error",
+            f"sensors with rows on other shards: {listed}",
+            "searches of one process do not find those rows: copy them to the sensor's "
+            "shard (docs/operations.md#growing-the-cluster)",
+        )
     else:
         yield Finding("placement", "ok", "every sensor is on its shard alone")
     yield from _balance(engine, known)
@@ -104,7 +126,8 @@ def _balance(engine: Engine, known: ShardMap) -> Iterator[Finding]:
         share = count / mean if mean else 1.0
         is_full = share > SHARD_LOAD_RATIO_MAX and known.shard_count > 1
         yield Finding(
-            "balance", "warning" if is_full else "ok",
+            "balance",
+            "warning" if is_full else "ok",
             f"shard {shard}: {sensors} sensors, {share:.0%} of a fair share of events",
             "new sensors can be kept away from it: `vedette cluster add-shard`" if is_full else "",
-        )  # fmt: skip
+        )

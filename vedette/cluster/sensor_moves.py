@@ -1,17 +1,17 @@
 """Moves sensors from shard to shard while servers run.
 
-Some sensors at a time, of one slot of hosts, in steps that the journal in the state database has
-(`state/sensors/shard_moves.py`):
+Moves some sensors at a time, all in one slot of hosts, in steps recorded in a journal in the state
+database (`state/sensors/shard_moves.py`):
 
-1. `copy`: servers take no records of these sensors (503, senders keep them) and do not read their
-   rows on the target. When all do so, what the target has of an earlier attempt is deleted, all
-   rows are copied, and each table is compared by count and checksum.
-2. `swap`: in one transaction the sensors belong to the target; servers read their rows there alone.
-   When all do so, records are taken again.
+1. `copy`: servers refuse records of these sensors (503, senders keep them) and do not read their
+   rows on the target. When all servers do so, rows of an earlier attempt on the target are deleted,
+   all rows are copied, and each table is compared by count and checksum.
+2. `swap`: in one transaction the sensors are assigned to the target; servers read their rows only
+   there. When all servers do so, they accept records again.
 3. `delete`: rows are deleted on the source, and tables route by the new map.
 
-A read sees each row once at every moment: both copies are the same until the last server has
-changed over, and every read leaves out one of them (`store/engine/shard_routing.py`).
+A read sees each row exactly once at every moment: both copies are the same until the last server
+has switched, and every read excludes one of them (`store/engine/shard_routing.py`).
 """
 
 import math
@@ -25,6 +25,7 @@ from uuid import uuid4
 from vedette import limits
 from vedette.cluster.migration import Unit, fingerprint, read_columns
 from vedette.errors import BadRequestError, ConflictError, UnavailableError
+from vedette.limits import Limit
 from vedette.model.host import SensorMove, ShardMap
 from vedette.model.ids import slot_of
 from vedette.state.db.database import Database
@@ -37,26 +38,41 @@ from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.schema.table import Table
 from vedette.store.schema.tables import TABLES, distributed
 
+MOVE_WAIT_S: Limit[int] = 600
+"""Time that `vedette cluster move` waits for all servers at each step: the duration of the longest
+reads."""
+
+MOVE_ALONE_WAIT_S: Limit[int] = 5
+"""Time that `vedette cluster move` waits for another one to end; a killed command no longer holds
+the lock."""
+
+MOVE_POLL_S: Limit[float] = 0.2
+"""Interval between two checks whether all servers have followed."""
+
+SENSORS_MOVED_AT_ONCE: Limit[int] = 16
+"""Sensors whose records wait while they are copied to another shard: seconds for a gigabyte."""
+
+
 Note = Callable[[str], None]
 
 MOVED: Final = tuple(table for table in TABLES if table.sharded)
 
 _MACRO: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _MOVING: Final = "moving sensors"
-"""A lock in the state database."""
+"""Name of a lock in the state database."""
 _EVERYWHERE: Final[Settings] = {"optimize_skip_unused_shards": 0}
-"""Rows are looked for where the definitions of tables do not expect them."""
+"""Searches all shards, because the rows are not where table definitions expect them."""
 
 
 def batches(
     known: ShardMap, sensors: Sequence[int], target: int
 ) -> Iterator[tuple[SensorMove, ...]]:
-    """Sensors that are moved together; those that are on the target already are left out."""
+    """Yields the sensors that are moved together, without those that are already on the target."""
     places = {one: known.shard_of(one) for one in sensors}
     wanted = sorted((slot_of(one), one) for one, shard in places.items() if shard != target)
     batch: list[SensorMove] = []
     for slot, one in wanted:
-        is_full = len(batch) == limits.SENSORS_MOVED_AT_ONCE
+        is_full = len(batch) == SENSORS_MOVED_AT_ONCE
         if batch and (
             is_full or slot != slot_of(batch[0].sensor_id) or places[one] != batch[0].source
         ):
@@ -68,7 +84,7 @@ def batches(
 
 
 def check_movable(engine: Engine, state: Database, shards: int, target: int) -> None:
-    """Raises BadRequestError."""
+    """Raises BadRequestError if sensors cannot be moved to the target."""
     if not state.name:
         raise BadRequestError("sensors are moved where the state is in PostgreSQL (state_dsn)")
     if not 1 <= target <= shards:
@@ -83,16 +99,16 @@ def check_movable(engine: Engine, state: Database, shards: int, target: int) -> 
 def move(
     engine: ClickHouseEngine, state: Database, sensors: Sequence[int], target: int, note: Note
 ) -> int:
-    """Continues what was interrupted, then moves sensors; returns how many. Raises as
+    """Continues interrupted moves, then moves sensors; returns their number. Raises the errors of
     `continue_moves`, and UnavailableError while another command moves sensors."""
     moved = 0
-    with state.exclusive(_MOVING, limits.MOVE_ALONE_WAIT_S):
+    with state.exclusive(_MOVING, MOVE_ALONE_WAIT_S):
         continue_moves(engine, state, note)
         known = load_shard_map(state)
         assert known is not None
         for batch in batches(known, sensors, target):
             ids = ", ".join(str(one.sensor_id) for one in batch)
-            _wait(state, note)  # a server that cannot follow would have these sensors held for long
+            _wait(state, note)  # first: a stuck server would delay these sensors
             note(f"sensors {ids}: shard {batch[0].source} to shard {target}")
             shard_moves.begin(state, batch)
             continue_moves(engine, state, note)
@@ -101,9 +117,9 @@ def move(
 
 
 def continue_moves(engine: ClickHouseEngine, state: Database, note: Note) -> None:
-    """Brings what the journal has to its end. `note` hears what is done next.
+    """Completes the moves in the journal; calls `note` with the next step.
 
-    Raises ConflictError where the copy differs, UnavailableError where servers or the store do not
+    Raises ConflictError if the copy differs, UnavailableError if servers or the store do not
     answer; then the next call continues.
     """
     while moves := shard_moves.under_way(state):
@@ -128,16 +144,16 @@ def continue_moves(engine: ClickHouseEngine, state: Database, note: Note) -> Non
 
 
 def _wait(state: Database, note: Note) -> None:
-    until_s = time.monotonic() + limits.MOVE_WAIT_S
+    until_s = time.monotonic() + MOVE_WAIT_S
     note("wait")
     while behind := shard_moves.behind(state):
         server_list.end_expired(state)
         if time.monotonic() > until_s:
             raise UnavailableError(
-                f"these have not seen for {limits.MOVE_WAIT_S} seconds that sensors are moved: "
+                f"these have not seen for {MOVE_WAIT_S} seconds that sensors are moved: "
                 f"{', '.join(behind)}; run the command again"
             )
-        time.sleep(limits.MOVE_POLL_S)
+        time.sleep(MOVE_POLL_S)
 
 
 def _copy(engine: ClickHouseEngine, moves: Sequence[SensorMove], note: Note) -> None:
@@ -148,7 +164,7 @@ def _copy(engine: ClickHouseEngine, moves: Sequence[SensorMove], note: Note) -> 
         theirs = fingerprint(engine, table, target, _EVERYWHERE)
         if ours == theirs:
             continue
-        if theirs.rows:  # of an attempt that was killed
+        if theirs.rows:  # from an attempt that was killed
             _delete(engine, table, moves, moves[0].target)
         for unit in _units(engine, table, moves):
             _send(engine, table, unit, moves[0])
@@ -187,8 +203,8 @@ def _send(engine: ClickHouseEngine, table: Table, unit: Unit, move: SensorMove) 
 
 
 def _delete(engine: Engine, table: Table, moves: Sequence[SensorMove], shard: int) -> None:
-    """On one shard. The statement runs on all; each compares its own macro with the shard's, which
-    all replicas of a shard share."""
+    """Deletes rows on one shard. The statement runs on all shards; each server compares its macro
+    with the shard's, which all replicas of a shard share."""
     capabilities = engine.capabilities
     engine.command(
         f"ALTER TABLE `{capabilities.storage(table.name)}`{capabilities.on_cluster} "
@@ -202,8 +218,8 @@ def _delete(engine: Engine, table: Table, moves: Sequence[SensorMove], shard: in
 
 
 def _macro(engine: Engine, shard: int) -> str:
-    """The value of the macro `shard` on the servers of a shard. Raises ConflictError where it does
-    not distinguish shards."""
+    """Returns the value of the macro `shard` on the servers of a shard. Raises ConflictError if it
+    does not distinguish shards."""
     rows = engine.query(
         "SELECT DISTINCT shardNum(), getMacro('shard') "
         f"FROM cluster('{engine.capabilities.cluster}', system.one)"

@@ -1,9 +1,9 @@
-"""Makes a cluster ready for servers, and adds shards to it.
+"""Prepares a cluster for servers, and adds shards to it.
 
 `init_statements` is the whole of `vedette cluster init` as text; each statement can be repeated.
-Shards are added in an order that leaves no moment in which rows are looked for where they are not:
-first the tables of the new shard, then the definitions that route new sensors there, then the map,
-then the sensor numbers themselves (`state/sensors/sensor_shards.py`).
+Shards are added in an order that never makes reads look for rows where they are not: first the
+tables of the new shard, then the definitions that route new sensors there, then the map, then the
+sensor numbers themselves (`state/sensors/sensor_shards.py`).
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class Account:
 
     @property
     def identified(self) -> str:
-        """How the user is identified, with a new salt: the password is sent to no server."""
+        """The IDENTIFIED clause with a new salt: the password itself is sent to no server."""
         salt = secrets.token_hex(16)
         digest = hashlib.sha256((self.password + salt).encode()).hexdigest()
         return f"IDENTIFIED WITH sha256_hash BY '{digest}' SALT '{salt}'"
@@ -46,7 +46,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement, and the same for people's eyes."""
+    """A statement, and its form for display."""
 
     sql: str = field(repr=False)
     shown: str = ""
@@ -56,7 +56,7 @@ class Statement:
 
 
 def account_of(dsn: str) -> Account:
-    """The user of a DSN. Raises BadRequestError without the text of the DSN."""
+    """Returns the user of a DSN. Raises BadRequestError without the text of the DSN."""
     found = urlsplit(dsn)
     name = unquote(found.username or "")
     if not _USER.fullmatch(name) or not found.password:
@@ -68,7 +68,8 @@ def account_of(dsn: str) -> Account:
 
 
 def init_statements(account: Account, database: str, capabilities: Capabilities) -> list[Statement]:
-    """Database, user with exactly the rights of `grants.RIGHTS`, tables. Idempotent."""
+    """Returns the statements for database, user with exactly the rights of `grants.RIGHTS`, and
+    tables. Idempotent."""
     return [
         Statement(f"CREATE DATABASE IF NOT EXISTS `{database}`{capabilities.on_cluster}"),
         *account_statements(account, database, capabilities),
@@ -83,7 +84,8 @@ def init_statements(account: Account, database: str, capabilities: Capabilities)
 def account_statements(
     account: Account, database: str, capabilities: Capabilities
 ) -> list[Statement]:
-    """The user, left as it is where it exists, and its rights, which replace all others."""
+    """Returns the statements for the user, unchanged if it exists, and its rights, which replace
+    all others."""
     rights = ", ".join(right.sql(database) for right in RIGHTS)
     create = f"CREATE USER IF NOT EXISTS `{account.name}`{capabilities.on_cluster} "
     return [
@@ -100,7 +102,8 @@ def set_password(account: Account, capabilities: Capabilities) -> Statement:
 
 
 def run_init(engine: Engine, statements: Sequence[Statement]) -> None:
-    """By an administrator's engine. Tables of an older version are upgraded, too."""
+    """Runs the statements with an administrator's engine. Also upgrades tables of an older
+    version."""
     for statement in statements:
         engine.command(statement.sql)
     create_tables(engine)
@@ -108,7 +111,7 @@ def run_init(engine: Engine, statements: Sequence[Statement]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Shards that are to be added."""
+    """A range of shards to add to a shard map."""
 
     range: ShardRange
     before: ShardMap
@@ -118,7 +121,8 @@ class Addition:
         return replace(self.before, ranges=(*self.before.ranges, self.range))
 
     def statements(self, capabilities: Capabilities) -> list[Statement]:
-        """Tables on the new shards, and routes to them on all servers."""
+        """Returns the statements for tables on the new shards, and for routes to them on all
+        servers."""
         routed = replace(capabilities, sharding_key=sharding_expression(self.after))
         tables = (*TABLES, IDENTITY)
         made = [definitions(table, routed)[0] for table in tables]
@@ -127,8 +131,8 @@ class Addition:
 
 
 def plan_addition(engine: Engine, state: Database, *, shared: bool) -> Addition:
-    """Shards of the cluster that hold no sensors yet take all new ones; `shared`: all shards take
-    them. Raises BadRequestError where there is no new shard."""
+    """Plans an addition: the shards of the cluster without sensors take all new sensors; with
+    `shared`, all shards take them. Raises BadRequestError if there is no new shard."""
     known = load_shard_map(state)
     if known is None:
         raise BadRequestError("this server has no cluster yet: run `vedette cluster init`")
@@ -144,7 +148,8 @@ def plan_addition(engine: Engine, state: Database, *, shared: bool) -> Addition:
 
 
 def run_addition(engine: Engine, state: Database, addition: Addition) -> ShardMap:
-    """Raises ConflictError when sensors changed meanwhile; the addition can be repeated."""
+    """Runs an addition, which can be repeated. Raises ConflictError if sensors changed
+    meanwhile."""
     for statement in addition.statements(engine.capabilities):
         engine.command(statement.sql)
     return add_range(state, addition.range)

@@ -1,36 +1,48 @@
-"""How large a cluster has to be (docs/scaling.md): a model of measured figures and stated
-assumptions. Pure arithmetic; `load_simulation.py` looks at what queues and failures add."""
+"""Computes the size of a cluster (docs/scaling.md) from measured costs and stated assumptions. Pure
+arithmetic; `load_simulation.py` adds the effects of queues and failures."""
 
 import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from vedette.errors import BadRequestError
-from vedette.limits import ONE_MACHINE_EVENTS_S, PLANNED_OPEN_DAYS, SHARD_OPEN_EVENTS_MAX
+from vedette.limits import Limit
+
+ONE_MACHINE_EVENTS_S: Limit[int] = 20_000
+"""Events per second that two cores acknowledged in a busy hour, less a tenth: the planned load of
+one machine."""
+
+SHARD_OPEN_EVENTS_MAX: Limit[int] = 500_000_000
+"""Events of the open partition of a shard up to which searches answer in a second or two."""
+
+PLANNED_OPEN_DAYS: Limit[int] = 3
+"""Days of the open partition in plans: the default of `partition_roll_hours`."""
+
 
 DAY_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What was measured (docs/performance.md), as core microseconds, milliseconds and bytes."""
+    """Measured costs (docs/performance.md), as core microseconds, milliseconds and bytes."""
 
     server_us: float = 50.0
-    """A server's work on an event: 18 to 21 of preparing, 25 to 29 of TLS, HTTP and Arrow."""
+    """A server's work per event: 18 to 21 for preparing, 25 to 29 for TLS, HTTP and Arrow."""
     insert_us: float = 3.3
     """A replica's work to insert an event."""
     merge_us: float = 4.0
-    """A replica's work to merge it: three passes of 1.24."""
+    """A replica's work to merge an event: three passes of 1.24."""
     insert_ms: float = 25.0
-    """What an insert costs whatever its size."""
+    """Cost of an insert, whatever its size."""
     checkin_ms: float = 0.9
-    """A server's work on a check-in of a sensor."""
+    """A server's work per check-in of a sensor."""
     event_bytes: float = 12.0
     """On disk, with indexes: 10.0 merged, 17.6 before merges end."""
     search_core_s: float = 0.1
-    """A shard's work on a search, however little it holds."""
+    """A shard's fixed work per search."""
     search_event_us: float = 0.001
-    """And for each event of its open partition: 0.1 s for 100 million."""
+    """A shard's additional work per search for each event of its open partition: 0.1 s for 100
+    million."""
 
 
 MEASURED: Final = Costs()
@@ -38,7 +50,7 @@ MEASURED: Final = Costs()
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What one machine has, and how much of it may be used at the peak of a day."""
+    """Resources of one machine, and the share of them that may be used at the peak of a day."""
 
     server_cores: int = 16
     replica_cores: int = 16
@@ -49,48 +61,48 @@ class Machines:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What is to be taken in and kept."""
+    """Telemetry to take in and keep."""
 
     endpoints: int
     days: int
     events_a_day: int = 17_000
-    """Of one endpoint: a simulated host of a mixed fleet has 16,700."""
+    """Events of one endpoint: a simulated host of a mixed fleet has 16,700."""
     peak: float = 3.0
-    """Events a second in the busiest minutes, as a multiple of the day's mean."""
+    """Events per second in the busiest minutes, as a multiple of the day's mean."""
     searches_a_s: float = 0.0
-    """Of all analysts and programs; 0: one for each 50,000 endpoints."""
+    """Searches of all analysts and programs; 0: one per second for each 50,000 endpoints."""
     commit_wait_s: float = 0.5
-    """`commit_wait_ms` of the servers: how often each of them inserts on each shard."""
+    """`commit_wait_ms` of the servers: the interval at which each inserts on each shard."""
     checkin_s: int = 30
     replicas: int = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a fleet needs."""
+    """Required resources of a fleet."""
 
     fleet: Fleet
     events_s: float
     peak_events_s: float
     stored_bytes: float
-    """Of one copy."""
+    """Bytes of one copy."""
     one_machine: Literal["enough", "at its limit", "not enough"]
-    """Whether an embedded store does; the numbers below are those of a cluster all the same."""
+    """Whether an embedded store suffices; the numbers below always describe a cluster."""
     servers: int
     shards: int
     replicas: int
     replica_bytes: float
-    """Of telemetry."""
+    """Bytes of telemetry per replica."""
     replica_disk_bytes: float
-    """Of the disk that is filled with it to the share that is planned."""
+    """Size of the disk that the telemetry fills to the planned share."""
     inserts_a_shard_s: float
     bounded_by: str
-    """What decides the number of shards."""
+    """The resource that determines the number of shards."""
 
 
 def plan(fleet: Fleet, costs: Costs = MEASURED, machines: Machines | None = None) -> Plan:
-    """The least numbers of machines with which no part is used more than `Machines` allows. Raises
-    BadRequestError where no number of shards would do."""
+    """Returns the smallest numbers of machines that keep every resource within the shares of
+    `Machines`. Raises BadRequestError if no number of shards suffices."""
     machines = machines or Machines()
     events_s = fleet.endpoints * fleet.events_a_day / DAY_S
     peak = events_s * fleet.peak
@@ -110,29 +122,40 @@ def plan(fleet: Fleet, costs: Costs = MEASURED, machines: Machines | None = None
     shards = max(1, math.ceil(wanted[bounded_by]))
     share = stored / shards
     return Plan(
-        fleet, events_s, peak, stored, _one_machine(machines, peak, stored), servers, shards,
-        fleet.replicas, share, share / machines.disk_share, _inserts_s(fleet, servers), bounded_by,
-    )  # fmt: skip
+        fleet,
+        events_s,
+        peak,
+        stored,
+        _one_machine(machines, peak, stored),
+        servers,
+        shards,
+        fleet.replicas,
+        share,
+        share / machines.disk_share,
+        _inserts_s(fleet, servers),
+        bounded_by,
+    )
 
 
 def _one_machine(
     machines: Machines, peak: float, stored: float
 ) -> Literal["enough", "at its limit", "not enough"]:
-    """Enough with as much again to spare."""
+    """Returns "enough" if a machine could take twice the load."""
     used = max(peak / ONE_MACHINE_EVENTS_S, stored / machines.replica_disk_bytes)
     return "enough" if used <= 1 / 2 else "at its limit" if used <= 1 else "not enough"
 
 
 def _servers(fleet: Fleet, costs: Costs, machines: Machines, peak: float) -> int:
-    """At least two, and one more than the peak needs: the others take over what it had."""
+    """Returns at least two servers, and one more than the peak needs, so that the others can take
+    over its load."""
     checkins = fleet.endpoints / fleet.checkin_s * costs.checkin_ms / 1e3
     cores = peak * costs.server_us / 1e6 + checkins
     return max(2, math.ceil(cores / (machines.server_cores * machines.used_share)) + 1)
 
 
 def _inserts_s(fleet: Fleet, servers: int) -> float:
-    """Inserts a second on each shard: every commit of every server touches all shards that its
-    hosts are on; five tables a commit."""
+    """Returns inserts per second on each shard: every commit of every server touches all shards of
+    its hosts, with five tables per commit."""
     return servers / fleet.commit_wait_s * 5
 
 
@@ -140,10 +163,10 @@ def _by_processor(
     fleet: Fleet, costs: Costs, machines: Machines, peak: float, servers: int
 ) -> float:
     room = machines.replica_cores * machines.used_share
-    # What each shard spends on inserts, however few rows they have, is not shared out by more.
+    # More shards do not divide the fixed cost of inserts.
     fixed = _inserts_s(fleet, servers) * costs.insert_ms / 1e3
     searches = fleet.searches_a_s or fleet.endpoints / 50_000
-    # Every search asks every shard.
+    # Every search queries every shard.
     fixed += searches * costs.search_core_s
     if fixed >= room:
         return math.inf

@@ -1,4 +1,4 @@
-"""What a cluster consists of, as its servers report it."""
+"""The members of a cluster, as its servers report them."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class Replica:
     """A server of the cluster."""
 
     place: int
-    """Counted over all shards from 1 on: `_shard_num` where all replicas are asked."""
+    """Number over all shards, starting at 1: `_shard_num` in queries of all replicas."""
     shard: int
     replica: int
     host: str
@@ -21,7 +21,7 @@ class Replica:
 
 
 def replicas(engine: Engine) -> list[Replica]:
-    """All servers, in the order of `remote_servers`. Empty where the cluster is not known."""
+    """Returns all servers, in the order of `remote_servers`; empty for an unknown cluster."""
     found = engine.query(
         "SELECT shard_num, replica_num, host_name FROM system.clusters "
         "WHERE cluster = {cluster:String} ORDER BY shard_num, replica_num",
@@ -31,7 +31,7 @@ def replicas(engine: Engine) -> list[Replica]:
 
 
 def answering(engine: Engine, found: list[Replica]) -> list[Replica]:
-    """Those that answer now."""
+    """Returns the replicas that answer now."""
     places = engine.query(
         f"SELECT _shard_num FROM {engine.capabilities.system('one')}", settings=WHO_ANSWERS
     ).rows
@@ -39,7 +39,7 @@ def answering(engine: Engine, found: list[Replica]) -> list[Replica]:
 
 
 def shards(found: list[Replica]) -> dict[int, list[Replica]]:
-    """The replicas of each shard."""
+    """Maps shard to its replicas."""
     by_shard: dict[int, list[Replica]] = {}
     for one in found:
         by_shard.setdefault(one.shard, []).append(one)

@@ -1,4 +1,4 @@
-"""All checks of a cluster. Changes nothing but rows of its own table (`probe_table.py`)."""
+"""Runs all checks of a cluster. Changes nothing except rows of its own table (`probe_table.py`)."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,8 +14,8 @@ from vedette.store.engine.client import ClickHouseEngine
 def verify(
     engine: ClickHouseEngine, known: ShardMap, quorum: int, now_us: int, *, away: str = ""
 ) -> list[Finding]:
-    """The findings in a fixed order. A check that cannot answer is a finding itself. `away` is the
-    host of a server that was stopped, to see whether the others do without it."""
+    """Returns the findings in a fixed order. A failed check is a finding itself. `away` is the host
+    of a server that was stopped to test whether the others work without it."""
     found = replicas(engine)
     if not found:
         return [

@@ -1,12 +1,12 @@
-"""Which tests every event that fires a rule must pass: what makes thousands of rules cheap.
+"""Anchors: texts that every event that matches a rule contains. They make thousands of rules cheap.
 
-An *anchor* is a text test of a field; the field is "" where any value will do. An *anchor set* of a
-condition is a set of which at least one holds for every event for which the condition is true.
-`And` may take the best set of any of its nodes, `Or` needs the sets of all; `Not`, numbers,
-addresses and absent fields give none.
+An *anchor* is a text test of a field; the field is "" if any value may contain the text. An *anchor
+set* of a condition is a set of anchors of which at least one is true for every event that satisfies
+the condition. For `And`, the best set of any node suffices; `Or` needs the sets of all nodes;
+`Not`, numbers, addresses and absent fields have none.
 
-Which set is best is a matter of how many events it lets through. What was measured decides; where
-nothing was, the length of the literals does.
+The best set is the set that the fewest events pass: according to measured frequencies, or, where
+there are none, by the length of the literals.
 """
 
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ Anchor = tuple[str, Text]
 
 
 def anchors_of(node: Node, frequency: Mapping[Anchor, float]) -> frozenset[Anchor] | None:
-    """The cheapest anchor set, or None where there is none. `frequency` has the share of events
-    that pass an anchor, where it was measured."""
+    """Returns the cheapest anchor set, or None if there is none. `frequency` maps measured anchors
+    to the share of events that pass them."""
     match node:
         case FieldTest(field=field, test=Text() as test):
             return _anchor(field, test)
@@ -51,7 +51,7 @@ def anchors_of(node: Node, frequency: Mapping[Anchor, float]) -> frozenset[Ancho
 
 
 def all_anchors(node: Node) -> frozenset[Anchor]:
-    """Every anchor that a condition could be found by: what is worth measuring."""
+    """Returns every anchor that may be chosen for a condition, and is therefore worth measuring."""
     match node:
         case FieldTest(field=field, test=Text() as test):
             return _anchor(field, test) or frozenset()
@@ -70,7 +70,8 @@ def all_anchors(node: Node) -> frozenset[Anchor]:
 
 
 def assume(node: Node, field: str, value: str) -> Node | bool:
-    """What is left of a condition for events whose field has this value, which is not empty."""
+    """Simplifies a condition for events in which the field has this nonempty value. Returns True or
+    False if that decides it."""
     match node:
         case FieldTest(field=tested, test=Text(cased=cased) as test) if tested == field:
             return holds(test, value if cased else value.lower())
@@ -99,7 +100,7 @@ def assume(node: Node, field: str, value: str) -> Node | bool:
 
 
 def holds(test: Text, text: str) -> bool:
-    """Whether a folded value passes an anchor."""
+    """Whether a folded value passes an anchor's test."""
     match test.where:
         case "equals":
             return text == test.value
@@ -112,34 +113,47 @@ def holds(test: Text, text: str) -> bool:
 
 def _anchor(field: str, test: Text) -> frozenset[Anchor] | None:
     literal = folded(test.value)
-    # A single character is in most values, unless it is a rare one.
+    # most values contain any given ASCII character
     if len(literal) < limits.ANCHOR_CHARS_MIN and literal.isascii():
         return None
     return frozenset(((field, Text(test.where, literal)),))
 
 
 def _pieces(field: str, test: Like) -> Node:
-    """The literal pieces of a wildcard, all of which are needed."""
+    """Returns the literal pieces of a wildcard test, all of which are required."""
     runs = [run for piece in test.pieces for run in piece if run is not None]
     return And(tuple(FieldTest(field, Text("contains", run)) for run in runs))
 
 
 def _cost(anchors: frozenset[Anchor], frequency: Mapping[Anchor, float]) -> tuple[float, float]:
-    """How many events a set lets through: by what was measured, else by length and number."""
+    """Returns the sort key of an anchor set: measured share of events, then the estimated share."""
     measured = sum(frequency.get(anchor, 0.0) for anchor in anchors)
     return measured, sum(map(_guess, anchors))
 
 
 _COMMON: Final = (
-    *("c:\\windows\\system32\\", "c:\\users\\", "\\appdata\\local\\", "\\currentversion\\"),
-    *("software\\microsoft\\windows", "\\services\\", "/usr/bin/", ".exe", ".dll", "https://"),
-    *("\\powershell.exe", "\\cmd.exe", "\\svchost.exe", "\\explorer.exe", "setvalue", "true"),
+    "c:\\windows\\system32\\",
+    "c:\\users\\",
+    "\\appdata\\local\\",
+    "\\currentversion\\",
+    "software\\microsoft\\windows",
+    "\\services\\",
+    "/usr/bin/",
+    ".exe",
+    ".dll",
+    "https://",
+    "\\powershell.exe",
+    "\\cmd.exe",
+    "\\svchost.exe",
+    "\\explorer.exe",
+    "setvalue",
+    "true",
 )
-"""Literals that occur in a large share of all events."""
+"""Literals that occur in a large share of events."""
 
 
 def _guess(anchor: Anchor) -> float:
-    """A guess at the share of events that pass an anchor."""
+    """Estimates the share of events that pass an anchor."""
     test = anchor[1]
     if any(test.value in common for common in _COMMON):
         return 0.2

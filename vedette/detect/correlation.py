@@ -1,9 +1,9 @@
-"""Correlation rules: what several hits of other rules mean together, within a span of time.
+"""Correlation rules: combinations of hits of other rules within a span of event time.
 
-Pure: a group's state and one hit in, the changed state and perhaps a finding out. Time is that of
-the events, and hits may come in any order as long as they are not later than the span: what lies
-two spans back is forgotten. A finding uses up its hits, and swallows what follows within its span,
-so that an attack that goes on is one finding a span.
+Pure: takes a group's state and a hit, changes the state, and may return a finding. Time is event
+time. Hits may arrive in any order as long as they are less than a span late: hits older than two
+spans are evicted. A finding consumes its hits and suppresses later hits within its span, so that a
+continuing attack yields one finding per span.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -14,19 +14,26 @@ from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from vedette import limits
 from vedette.detect.rule import Level
+from vedette.limits import Limit
+
+CORRELATION_HITS_MAX: Limit[int] = 1_000
+"""Maximum hits that a group of a correlation by values or rules stores. The oldest are evicted
+first."""
+
 
 CorrelationType = Literal["event_count", "value_count", "temporal", "temporal_ordered"]
 Operator = Literal["gt", "gte", "eq"]
-"""Only what becomes true by hits: fewer than a number is true of everything that did not happen."""
+"""Only comparisons that hits can make true. "Fewer than" would be true for everything that never
+happened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correlation:
-    """Hits of `rules` (ids or names) that have the same values of `group_by`, all within
-    `timespan_us` of event time."""
+    """A correlation rule: hits of `rules` (ids or names) with equal values of `group_by`, all
+    within `timespan_us` of event time."""
 
     id: str
     title: str
@@ -37,13 +44,13 @@ class Correlation:
     timespan_us: int
     operator: Operator
     count: int
-    """Events, distinct values or distinct rules, by `kind`."""
+    """Number of events, distinct values or distinct rules, depending on `kind`."""
     fields: tuple[str, ...] = ()
-    """Of `value_count`: whose distinct values are counted."""
+    """For `value_count`: fields whose distinct values are counted."""
     aliases: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
-    """Names that `group_by` may use, each with the field it means by rule."""
+    """Aliases that `group_by` may use. Each has pairs of (rule, field of that rule)."""
     generate: bool = False
-    """Whether the rules alert by themselves, too."""
+    """Whether hits of the rules also alert individually."""
     name: str = ""
     tags: tuple[str, ...] = ()
     false_positives: tuple[str, ...] = ()
@@ -51,59 +58,59 @@ class Correlation:
 
     @property
     def least(self) -> int:
-        """The smallest number that is enough."""
+        """Smallest number that satisfies the condition."""
         return self.count + 1 if self.operator == "gt" else max(1, self.count)
 
     def concerns(self, rule_id: str, name: str = "") -> bool:
-        """Whether it is about hits of a rule."""
+        """Whether hits of this rule belong to the correlation."""
         return self.place_of(rule_id, name) is not None
 
     def place_of(self, rule_id: str, name: str = "") -> int | None:
-        """Place of a rule among `rules`; None where it is not among them."""
+        """Returns the index of a rule in `rules`; None if it is not included."""
         for place, one in enumerate(self.rules):
             if one == rule_id or (name and one == name):
                 return place
         return None
 
     def field_of(self, field_name: str, rule_id: str, name: str = "") -> str:
-        """The rule's field for a name of `group_by` or `fields`."""
+        """Returns the rule's field for a name in `group_by` or `fields`."""
         for alias, fields in self.aliases:
             if alias == field_name:
                 return next((own for rule, own in fields if rule in (rule_id, name)), field_name)
         return field_name
 
     def asked_of(self, rule_id: str, name: str = "") -> tuple[str, ...]:
-        """The fields of a rule's events whose values it needs."""
+        """Returns the fields of a rule's events whose values the correlation needs."""
         wanted = (*self.group_by, *self.fields)
         return tuple(self.field_of(one, rule_id, name) for one in wanted)
 
 
 class Observed(Struct, frozen=True, array_like=True):
-    """A hit as a group remembers it."""
+    """A hit in the state of a group."""
 
     time_us: int
     rule: int
-    """Its place among the rules of the correlation."""
+    """Index of the rule in the correlation's `rules`."""
     value: str = ""
-    """Of `value_count`."""
+    """Value of the counted field, for `value_count`."""
     count: int = 1
     sensor_id: int = 0
 
 
 class GroupState(Struct):
-    """What a correlation remembers of one group."""
+    """State of one group of a correlation."""
 
     observed: list[Observed] = field(default_factory=list)
-    """In order of time."""
+    """Ascending by time."""
     found_us: int = 0
-    """When the hits of the latest finding begin; 0 before the first."""
+    """Time of the first hit of the latest finding; 0 if there is none."""
 
 
 class Finding(Struct, frozen=True):
-    """Hits that mean something together."""
+    """Hits that satisfy a correlation."""
 
     observed: tuple[Observed, ...]
-    """In order of time."""
+    """Ascending by time."""
 
     @property
     def first_us(self) -> int:
@@ -119,7 +126,7 @@ class Finding(Struct, frozen=True):
 
 
 def observe(rule: Correlation, state: GroupState, hit: Observed) -> Finding | None:
-    """Adds a hit to a group, which changes; returns what it completes."""
+    """Adds a hit to a group's state. Returns the finding that it completes, if any."""
     span_us = rule.timespan_us
     if state.found_us and state.found_us <= hit.time_us <= state.found_us + span_us:
         return None
@@ -133,23 +140,37 @@ def observe(rule: Correlation, state: GroupState, hit: Observed) -> Finding | No
     found = _found(rule, observed, hit.time_us)
     if found is None:
         return None
-    finding = Finding(tuple(found))
+    finding = Finding(tuple(_without_surplus(rule, found, hit)))
     state.found_us = finding.first_us
     until_us = finding.first_us + span_us
     state.observed = [one for one in observed if not finding.first_us <= one.time_us <= until_us]
     return finding
 
 
+def _without_surplus(
+    rule: Correlation, found: Sequence[Observed], hit: Observed
+) -> Sequence[Observed]:
+    """Returns the hits of a window, with the count of `hit` reduced to the number that the rule
+    needs. Whether simultaneous hits are one value or several depends on the commit."""
+    if hit.count == 1:
+        return found
+    surplus = hit.count - 1
+    if rule.kind == "event_count":
+        surplus = min(surplus, sum(one.count for one in found) - rule.least)
+    needed = replace(hit, count=hit.count - surplus)
+    return [needed if one is hit else one for one in found]
+
+
 _time = attrgetter("time_us")
 
 
 def _thin(rule: Correlation, observed: list[Observed]) -> None:
-    """Drops hits beyond what is needed: the oldest, but the last of each value and rule stays as
-    long as it can."""
+    """Evicts the oldest surplus hits. Keeps the latest hit of each value and rule as long as
+    possible."""
     if rule.kind == "event_count":
         del observed[: max(0, len(observed) - 2 * rule.least)]
         return
-    most = max(limits.CORRELATION_HITS_MAX, 2 * rule.least)
+    most = max(CORRELATION_HITS_MAX, 2 * rule.least)
     if len(observed) <= most:
         return
     last = {(one.rule, one.value): place for place, one in enumerate(observed)}
@@ -158,7 +179,7 @@ def _thin(rule: Correlation, observed: list[Observed]) -> None:
 
 
 def _found(rule: Correlation, observed: Sequence[Observed], at_us: int) -> list[Observed] | None:
-    """The hits of the first window around a time in which the rule holds."""
+    """Returns the hits of the first window around `at_us` that satisfies the rule."""
     span_us = rule.timespan_us
     begin = bisect_left(observed, at_us - span_us, key=_time)
     end = bisect_right(observed, at_us, key=_time)
@@ -170,7 +191,7 @@ def _found(rule: Correlation, observed: Sequence[Observed], at_us: int) -> list[
         if _holds(rule, window):
             return list(window)
         if until_us >= observed[-1].time_us and rule.kind != "temporal_ordered":
-            return None  # later windows are parts of this one
+            return None  # later windows are parts of this window
     return None
 
 
@@ -187,7 +208,7 @@ def _holds(rule: Correlation, window: Sequence[Observed]) -> bool:
 
 
 def _is_ordered(window: Sequence[Observed], rules: int) -> bool:
-    """Whether the rules fired one after the other, in their order; other hits may lie between."""
+    """Whether the rules fired in their order. Other hits may be in between."""
     wanted = 0
     for one in sorted(window, key=lambda one: (one.time_us, one.rule)):
         if one.rule == wanted:
@@ -198,5 +219,5 @@ def _is_ordered(window: Sequence[Observed], rules: int) -> bool:
 
 
 def rules_of(finding: Finding) -> Counter[int]:
-    """How many hits a finding has of each rule, by its place."""
+    """Counts the hits of a finding by the index of their rule."""
     return Counter(one.rule for one in finding.observed)

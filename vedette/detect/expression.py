@@ -1,37 +1,44 @@
-"""A condition as one Python expression: what `verify` says, at a fraction of the cost.
+"""Compiles a condition to a single Python expression: equivalent to `verify`, but much faster.
 
-The text of the expression holds only names that are made here (`k0`, `k1`, ...); everything that a
-rule says is bound to these names, so no rule can write code. Conditions nested deeper than the
-compiler likes are verified by `verify` itself. A property test holds both equal.
+The text of the expression contains only generated names (`k0`, `k1`, ...). All content of a rule is
+bound to these names, so rules cannot inject code. `verify` evaluates conditions that are nested too
+deeply for the compiler. A property test compares both.
 """
 
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, assert_never
 
-from vedette import limits
 from vedette.detect.nodes import And, FieldTest, IsNull, Keyword, Node, Not, Or, Text, Where
 from vedette.detect.verify import compile_condition, contained
 from vedette.detect.views.event import Event, Texts
+from vedette.limits import Limit
+
+PREDICATE_DEPTH_MAX: Limit[int] = 30
+"""Maximum nesting of a condition that is compiled to an expression. Python's compiler allows about
+100 levels."""
+
 
 Expression = Callable[[Event, Texts, Texts], Any]
-"""Truth of a condition for an event, its values, and its values in lower case."""
+"""Returns whether a condition is true, given an event, its values, and its values in lower case."""
 
 
 def compile_expression(node: Node) -> Expression:
-    """The condition as a function of an event, `event.originals()` and `event.lowered()`."""
-    if _depth(node) > limits.PREDICATE_DEPTH_MAX:
+    """Returns the condition as a function of an event, `event.originals()` and
+    `event.lowered()`."""
+    if _depth(node) > PREDICATE_DEPTH_MAX:
         plain = compile_condition(node)
         return lambda event, _values, _lower: plain(event)
     names: dict[str, Any] = {}
     text = f"lambda e, v, f: {_Writer(names).written(node)}"
     code: CodeType = compile(text, "<rule>", "eval")
-    made: Expression = eval(code, {"__builtins__": {}, **names})  # noqa: S307 - names of our own
+    made: Expression = eval(code, {"__builtins__": {}, **names})  # noqa: S307 - only generated names
     return made
 
 
 def _depth(node: Node) -> int:
-    """Levels of a condition, counted without recursion: it may be deep."""
+    """Returns the nesting depth of a condition. Avoids recursion, because the condition may be
+    deep."""
     deepest, waiting = 0, [(node, 1)]
     while waiting:
         one, depth = waiting.pop()
@@ -45,7 +52,7 @@ def _depth(node: Node) -> int:
 
 
 class _Writer:
-    """Writes expressions, and binds their constants to names."""
+    """Generates expression text, and binds constants to names."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self._names = names
@@ -70,7 +77,7 @@ class _Writer:
         return f"({word.join(parts)})" if parts else nothing
 
     def _alternatives(self, nodes: tuple[Node, ...]) -> list[str]:
-        """Parts of an Or; plain text tests of the same field and place become one."""
+        """Returns the parts of an Or. Combines plain text tests of the same field and position."""
         groups: dict[tuple[str, Where, bool], list[str]] = {}
         others: list[Node] = []
         for node in nodes:

@@ -1,16 +1,15 @@
-"""Text as anchors compare it."""
-
-from typing import Final
-
-_SAME: Final = str.maketrans({"\u017f": "s", "\u03c2": "\u03c3"})
+"""Case folding for anchor comparison."""
 
 
 def folded(text: str) -> str:
-    """Lower case, and one letter for all that stand for it.
+    """Returns the text in lower case, with equivalent letters unified.
 
-    Patterns without regard to case take the long s for an s, and Python writes a sigma in lower
-    case after its place in a word. Where a text contains another without regard to case, it does
-    so folded.
+    Case-insensitive patterns match the long s as an s, and Python lowers a sigma depending on its
+    position in a word. If a text contains another case-insensitively, then the folded text contains
+    the folded other.
     """
     lower = text.lower()
-    return lower if lower.isascii() else lower.translate(_SAME)
+    if lower.isascii():
+        return lower
+    # `translate` takes eighty times as long.
+    return lower.replace("\u017f", "s").replace("\u03c2", "\u03c3")

@@ -1,22 +1,27 @@
-"""How often anchors hold, measured on a sample of events: what anchors are chosen by."""
+"""Measures the frequency of anchors on a sample of events, to choose the anchors of rules."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from vedette import limits
 from vedette.detect.anchors import Anchor, all_anchors
 from vedette.detect.nodes import Text
 from vedette.detect.prefilter import FieldIndex, ValueCaches
 from vedette.detect.rule import Rule
 from vedette.detect.views.answered import ANSWERED
 from vedette.detect.views.event import Event
+from vedette.limits import Limit
+
+ANCHORS_KNOWN_MAX: Limit[int] = 200_000
+"""Maximum anchors whose frequency a worker stores across changes of the rules. All public rules
+together have some 40,000."""
+
 
 NOTHING_KNOWN: Final[Mapping[Anchor, float]] = {}
 
 
 class FrequencySample:
-    """Counts, for every anchor of some rules that is not `known`, the events of a sample that pass
-    it."""
+    """Counts the events of a sample that pass each anchor of some rules, except anchors in
+    `known`."""
 
     def __init__(
         self, rules: Iterable[Rule], known: Mapping[Anchor, float] = NOTHING_KNOWN
@@ -38,11 +43,11 @@ class FrequencySample:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is anything to measure."""
+        """Whether there are anchors to measure."""
         return bool(self._anchors)
 
     def add(self, event: Event) -> None:
-        """Counts one event."""
+        """Counts an event, and each anchor that it passes."""
         self.events += 1
         passed: set[int] = set()
         for field in event.data:
@@ -59,11 +64,11 @@ class FrequencySample:
             self._counts[number] += 1
 
     def shares(self) -> dict[Anchor, float]:
-        """The share of events that pass, of every anchor, with what was known; of the others
-        nothing before any event was counted."""
+        """Returns the share of events that pass each anchor, including known anchors. Before the
+        first event it returns only known anchors."""
         if not self.events:
             return dict(self._known)
-        room = limits.ANCHORS_KNOWN_MAX - len(self._anchors)
+        room = ANCHORS_KNOWN_MAX - len(self._anchors)
         found = dict(self._known) if len(self._known) <= room else {}
         for anchor, count in zip(self._anchors, self._counts, strict=True):
             found[anchor] = count / self.events

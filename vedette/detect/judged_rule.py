@@ -1,4 +1,5 @@
-"""Rules as they travel to the processes that judge events: only what judging needs."""
+"""Serialized rules for the worker processes that evaluate events. Contain only what evaluation
+needs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,33 +8,45 @@ import msgspec
 from msgspec import Struct
 
 from vedette.detect.nodes import Node, fields_of
-from vedette.detect.rule import Rule
+from vedette.detect.rule import Level, Rule
 from vedette.detect.rule_codec import decoded_condition, encoded_condition
 
 
 class JudgedRule(Struct, frozen=True):
-    """A rule without its texts."""
+    """A rule without the texts that only its alerts show."""
 
     id: str
     sources: tuple[str, ...]
     condition: list[Any]
-    """Of `rule_codec`."""
+    """Condition encoded by `rule_codec`."""
     grouping_fields: tuple[str, ...] | None = None
-    """Where correlations are about the rule: the fields whose values they ask of its hits, each of
-    which is then kept by itself. None where its hits on one process are collapsed."""
+    """If correlations use the rule: the fields whose values they need. Each hit is then stored
+    individually. None if no correlation uses the rule, so that its hits on a process are
+    collapsed."""
+    title: str = ""
+    level: Level = "medium"
 
     def rule(self) -> Rule:
-        """The rule to judge by."""
+        """Returns the rule for evaluation."""
         condition = decoded_condition(self.condition)
         fields = fields_of(condition).union(self.grouping_fields or ())
-        return Rule(self.id, self.id, "medium", self.sources, condition, fields=fields)
+        title = self.title or self.id
+        return Rule(self.id, title, self.level, self.sources, condition, fields=fields)
 
 
 def judged_rule(
     rule: Rule, condition: Node, grouping_fields: tuple[str, ...] | None = None
 ) -> JudgedRule:
-    """What judging needs of a rule; `condition` is its own, or a narrower one."""
-    return JudgedRule(rule.id, rule.sources, encoded_condition(condition), grouping_fields)
+    """Returns the evaluation form of a rule. `condition` is the rule's own condition or a narrower
+    one."""
+    return JudgedRule(
+        rule.id,
+        rule.sources,
+        encoded_condition(condition),
+        grouping_fields,
+        rule.title,
+        rule.level,
+    )
 
 
 def encoded_rules(rules: Iterable[JudgedRule]) -> bytes:
@@ -41,5 +54,5 @@ def encoded_rules(rules: Iterable[JudgedRule]) -> bytes:
 
 
 def decoded_rules(data: bytes) -> list[JudgedRule]:
-    """Raises msgspec.DecodeError."""
+    """Raises msgspec.DecodeError for invalid data."""
     return msgspec.msgpack.decode(data, type=list[JudgedRule])

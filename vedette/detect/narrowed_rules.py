@@ -1,5 +1,5 @@
-"""Rules as they are judged: narrowed by the filters that name them, and given what correlations
-need of their hits."""
+"""Prepares rules for evaluation: applies rule filters, and adds the fields that correlations
+need."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ def narrowed_rules(
     filters: Sequence[RuleFilter] = (),
     correlations: Sequence[Correlation] = (),
 ) -> list[JudgedRule]:
-    """What judging needs of each rule."""
+    """Returns the evaluation form of each rule."""
     return [
         judged_rule(rule, _narrowed(rule, filters), _grouping_fields(rule, correlations))
         for rule in rules
@@ -28,7 +28,8 @@ def _narrowed(rule: Rule, filters: Sequence[RuleFilter]) -> Node:
 
 
 def _grouping_fields(rule: Rule, correlations: Sequence[Correlation]) -> tuple[str, ...] | None:
-    """The fields that correlations ask of the rule's hits; None where none is about it."""
+    """Returns the fields that correlations need of the rule's hits; None if no correlation uses the
+    rule."""
     about = [one for one in correlations if one.concerns(rule.id, rule.name)]
     if not about:
         return None

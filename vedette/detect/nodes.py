@@ -1,9 +1,7 @@
-"""The condition of a rule: frozen nodes in one union, made by `sigma`, read by `anchors` and
-`verify`.
+"""Conditions of rules: frozen nodes in one union, built by `sigma`, read by `anchors` and `verify`.
 
-Text compares without regard to case unless a test says `cased`; values of tests that are not cased
-are stored in lower case. A test of a field that the event lacks is false, except `IsNull` and
-`Exists(False)`.
+Text comparison ignores case unless a test is `cased`. Values of tests that are not cased are stored
+in lower case. A test of a field that the event lacks is false, except `IsNull` and `Exists(False)`.
 """
 
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ Comparison = Literal["lt", "lte", "gt", "gte"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A value that is equal to, contains, begins or ends with a literal."""
+    """The value equals, contains, starts or ends with a literal."""
 
     where: Where
     value: str
@@ -24,8 +22,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """A whole value with wildcards inside: literal pieces with `*` (any run) between them. A piece
-    may hold `?` for one character only as an element of its own, `None`."""
+    """The whole value matches wildcards: literal pieces separated by `*` (any run). Within a piece,
+    `?` (any character) is a separate element, `None`."""
 
     pieces: tuple[tuple[str | None, ...], ...]
     cased: bool = False
@@ -33,7 +31,8 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """A match of an RE2 pattern anywhere in the value, case and all, unless its flags say so."""
+    """An RE2 pattern matches anywhere in the value. Case-sensitive unless the flags say
+    otherwise."""
 
     pattern: str
     flags: str = ""
@@ -41,14 +40,14 @@ class Regex:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """An address within a network, in the notation of CIDR."""
+    """The value is an address within a network in CIDR notation."""
 
     cidr: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A number compared with another."""
+    """The value is a number that satisfies a comparison."""
 
     operator: Comparison
     number: float
@@ -56,19 +55,20 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """A field that is not there or empty."""
+    """The field is missing or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """Whether the event has the field at all."""
+    """The event has the field, even if empty; with `wanted` False, it does not."""
 
     wanted: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """A value compared with another field's value of the same event."""
+    """The value equals, contains, starts or ends with the value of another field of the same
+    event."""
 
     field: str
     where: Where
@@ -79,7 +79,7 @@ Test = Text | Like | Regex | Network | Compare | IsNull | Exists | SameAs
 
 @dataclass(frozen=True, slots=True)
 class FieldTest:
-    """One test of one field."""
+    """A test of a field."""
 
     field: str
     test: Test
@@ -87,28 +87,28 @@ class FieldTest:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A test that any value of the event may pass."""
+    """A test that is true if any value of the event passes it."""
 
     test: Text | Like | Regex
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """True when all nodes are."""
+    """True if all nodes are."""
 
     nodes: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """True when any node is."""
+    """True if any node is."""
 
     nodes: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """True when the node is not."""
+    """True if the node is false."""
 
     node: "Node"
 
@@ -117,7 +117,7 @@ Node = FieldTest | Keyword | And | Or | Not
 
 
 def fields_of(node: Node) -> frozenset[str]:
-    """Every field that a condition names."""
+    """Returns every field that a condition names."""
     match node:
         case FieldTest(field=field, test=SameAs(field=other)):
             return frozenset((field, other))
@@ -131,7 +131,7 @@ def fields_of(node: Node) -> frozenset[str]:
 
 
 def size_of(node: Node) -> int:
-    """How many tests a condition has."""
+    """Returns the number of tests in a condition."""
     match node:
         case And(nodes=nodes) | Or(nodes=nodes):
             return sum(map(size_of, nodes))

@@ -1,73 +1,90 @@
-"""Which rules are worth verifying for an event: for each field an automaton over all anchors of it.
+"""Selects the rules that need verification for an event. Each field has an automaton over all its
+anchors.
 
-Values repeat, so the rules that a value leads to are cached, and most values lead to none: the
-common event costs a look into a dictionary for each field that rules ask about. No false negatives:
-a rule without anchors is always a candidate of its classes.
+Values repeat, so the rules of a value are cached, and most values have none: a typical event costs
+a dictionary lookup for each field with anchors, plus a single search for all keywords. There are no
+false negatives: a rule without anchors is a candidate for every event of its classes.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from vedette import limits
 from vedette.detect.anchors import Anchor, holds
 from vedette.detect.folding import folded
 from vedette.detect.nodes import Text
 from vedette.detect.rule import Rule
-from vedette.detect.views.answered import ANSWERED
-from vedette.detect.views.event import ADDED, Event
+from vedette.detect.views.answered import ANSWERED, COLUMN_OF
+from vedette.detect.views.event import Event, text_of
+from vedette.limits import Limit
+
+DETECT_CACHED_VALUE_CHARS_MAX: Limit[int] = 1_024
+"""Maximum length (characters) of an event's value whose candidate rules are cached. Longer values
+seldom repeat."""
+
+DETECT_CACHE_CHARS_MAX: Limit[int] = 16 * 1024 * 1024
+"""Maximum characters of all values whose candidate rules are cached, per process that evaluates
+events."""
+
+DETECT_CACHED_VALUE_COST_CHARS: Limit[int] = 100
+"""Overhead of a cached value, in equivalent characters."""
+
 
 _NOTHING: Final[tuple[int, ...]] = ()
 _ANY_FIELD: Final = ""
 
 
 class ValueCaches:
-    """The caches of many fields, with one bound on all of them: they are emptied together."""
+    """The caches of many fields with one bound on their total size. All are emptied together."""
 
     def __init__(self) -> None:
         self._caches: list[dict[str, tuple[int, ...]]] = []
         self._chars = 0
 
     def new(self) -> dict[str, tuple[int, ...]]:
-        """A cache of candidates by value."""
+        """Adds a cache that maps values to candidate rules."""
         cache: dict[str, tuple[int, ...]] = {}
         self._caches.append(cache)
         return cache
 
     def forget(self) -> None:
-        """Gives up all caches: their owners are not used any more."""
+        """Drops all caches. Call it when their owners are no longer in use."""
         self._caches.clear()
         self._chars = 0
 
     def add(self, cache: dict[str, tuple[int, ...]], value: str, found: tuple[int, ...]) -> None:
-        """Caches what a value leads to, unless the value is long: long ones seldom repeat."""
-        if len(value) > limits.DETECT_CACHED_VALUE_CHARS_MAX:
+        """Caches the rules of a value, unless the value is long: long values seldom repeat."""
+        if len(value) > DETECT_CACHED_VALUE_CHARS_MAX:
             return
-        self._chars += len(value) + limits.DETECT_CACHED_VALUE_COST_CHARS
-        if self._chars > limits.DETECT_CACHE_CHARS_MAX:
+        self._chars += len(value) + DETECT_CACHED_VALUE_COST_CHARS
+        if self._chars > DETECT_CACHE_CHARS_MAX:
             for one in self._caches:
                 one.clear()
-            self._chars = len(value) + limits.DETECT_CACHED_VALUE_COST_CHARS
+            self._chars = len(value) + DETECT_CACHED_VALUE_COST_CHARS
         cache[value] = found
 
 
 AnchorsOf = Callable[[int, Rule, int], "frozenset[Anchor] | Literal[False] | None"]
-"""Anchors of a rule, by its number, for an event id: False where it cannot fire on such events,
-None where it has none."""
+"""Returns the anchors of a rule, given by number, for an event id. False if the rule cannot match
+such events, None if it has no anchors."""
 
 
-Entry = tuple[dict[str, tuple[int, ...]], "FieldIndex"]
-"""An index, and its cache, which is read directly where speed counts."""
+FieldEntry = tuple[str, dict[str, tuple[int, ...]], "FieldIndex", str | None]
+"""A field; the cache of its index, for direct reads in the hot path; its index; and the source of
+values that the event's data lack: a metadata column of the process, "" for another source
+(`views/answered.py`), None if there is none."""
 
-Entries = dict[str, Entry]
+Tests = dict[Text, list[int]]
 
 
 class Prefilter:
-    """Candidates among the rules of one class of events, by their numbers.
+    """Finds candidates, by number, among the rules of one class of events.
 
-    `event_id` is that of all events asked about, 0 if it differs: rules for other ids are left out.
+    `event_id` is the id of all events passed to this prefilter, or 0 if it varies. Rules for other
+    ids are left out. Only fields with anchors are read. Keywords, which any value may contain, are
+    searched in all values of an event at once.
     """
 
     def __init__(
@@ -89,91 +106,65 @@ class Prefilter:
             for field, test in found:
                 by_field.setdefault(field, {}).setdefault(test, []).append(number)
         anywhere = by_field.pop(_ANY_FIELD, {})
-        indexes = {
-            field: FieldIndex(_joined(tests, anywhere), caches) for field, tests in by_field.items()
-        }
-        self._own: Entries = {field: (index.cache, index) for field, index in indexes.items()}
-        """By field, what values of the event itself lead to: anchors of the field, and of any."""
-        self._alone = Alone(by_field, caches) if anywhere else self._own
-        """The same without anchors of any field: for what is not the event's own."""
-        self._answered = [field for field in by_field if field in ANSWERED]
-        rest = KeywordIndex(anywhere, caches) if anywhere else None
-        self._rest: Entry | None = (rest.cache, rest) if rest is not None else None
-        """For the values of all other fields."""
-        self._finds_plain = rest is not None and rest.finds_plain
+        indexes = [(field, FieldIndex(tests, caches)) for field, tests in by_field.items()]
+        self._fields: list[FieldEntry] = [
+            (field, index.cache, index, COLUMN_OF.get(field, "") if field in ANSWERED else None)
+            for field, index in indexes
+        ]
+        self._keywords = KeywordIndex(anywhere, caches) if anywhere else None
 
     @property
     def is_empty(self) -> bool:
         """Whether no event can have a candidate."""
-        return not (self._always or self._own or self._rest)
+        return not (self._always or self._fields or self._keywords)
 
     def candidates(self, event: Event) -> list[int]:
-        """Numbers of rules of which an anchor holds, and of those without anchors, ascending."""
+        """Returns the numbers of rules with a true anchor and of rules without anchors,
+        ascending."""
+        return self.candidates_of(event.data, None, lambda: event)
+
+    def candidates_of(
+        self,
+        data: Mapping[str, Any],
+        facts: Callable[[], Mapping[str, Any]] | None,
+        event: Callable[[], Event],
+    ) -> list[int]:
+        """Like `candidates`, for an event that is only created if needed. `facts` returns the
+        metadata of the acting process; None if only the event has them. Where metadata do not apply
+        to this kind of event, the result may contain a few surplus rules."""
         found: set[int] = set()
-        data, own, rest, finds_plain = event.data, self._own, self._rest, self._finds_plain
-        is_flat = "EventID" in data
-        for field, value in data.items():
-            if is_flat and field in ADDED:
-                entry = self._alone[field] if field in own else None
-            else:
-                entry = own.get(field, rest)
-            if entry is None:
-                continue
-            kind = type(value)
-            if kind is not str:
-                if kind is int and entry is rest and not finds_plain:
-                    continue  # no number has a literal with other characters in it
-                value = event.value(field)
+        for field, cache, index, column in self._fields:
+            value = data.get(field)
+            if type(value) is not str:
+                if value is not None or field in data:
+                    value = event().value(field)
+                elif column is None:
+                    continue
+                elif column and facts is not None:
+                    value = facts().get(column)
+                    if type(value) is not str:
+                        value = text_of(value)
+                else:
+                    value = event().value(field)
             if value:
-                numbers = entry[0].get(value)
+                numbers = cache.get(value)
                 if numbers is None:
-                    numbers = entry[1].find(value)
+                    numbers = index.find(value)
                 if numbers:
                     found.update(numbers)
-        if event.is_answered:
-            for field in self._answered:
-                if data.get(field) is None and (value := event.value(field)):
-                    entry = self._alone[field]
-                    numbers = entry[0].get(value)
-                    if numbers is None:
-                        numbers = entry[1].find(value)
-                    if numbers:
-                        found.update(numbers)
+        if self._keywords is not None and self._keywords.may_occur(data):
+            found.update(self._keywords.in_values(event()))
+        return self._with_always(found)
+
+    def _with_always(self, found: set[int]) -> list[int]:
         if not found:
             return self._always
         found.update(self._always)
         return sorted(found)
 
 
-Tests = dict[Text, list[int]]
-
-
-class Alone(Entries):
-    """Indexes by field, made when they are first asked for: many never are."""
-
-    def __init__(self, by_field: Mapping[str, Tests], caches: ValueCaches) -> None:
-        super().__init__()
-        self._by_field = by_field
-        self._caches = caches
-
-    def __missing__(self, field: str) -> Entry:
-        index = FieldIndex(self._by_field[field], self._caches)
-        entry = self[field] = index.cache, index
-        return entry
-
-
-def _joined(tests: Tests, others: Tests) -> Tests:
-    """Two sets of tests of the same values."""
-    if not others:
-        return tests
-    both = {test: list(numbers) for test, numbers in tests.items()}
-    for test, numbers in others.items():
-        both.setdefault(test, []).extend(numbers)
-    return both
-
-
 class FieldIndex:
-    """The rules that values of one field lead to."""
+    """Maps the values of a field to rules."""
 
     def __init__(self, tests: Mapping[Text, Iterable[int]], caches: ValueCaches) -> None:
         by_literal: dict[str, list[tuple[Text, tuple[int, ...]]]] = {}
@@ -184,10 +175,10 @@ class FieldIndex:
         self._automaton = AhoCorasick(literals, matchkind=MatchKind.Standard)
         self._caches = caches
         self.cache = caches.new()
-        """Rules by value; read directly where speed counts."""
+        """Rule numbers by value. The hot path reads it directly."""
 
     def find(self, value: str) -> tuple[int, ...]:
-        """Numbers of the rules that have an anchor which the value passes."""
+        """Returns the numbers of the rules with an anchor that the value passes."""
         cached = self.cache.get(value)
         if cached is not None:
             return cached
@@ -213,16 +204,44 @@ _PLAIN: Final = re.compile(r"[0-9A-Fa-f{}:. -]*").fullmatch
 
 
 class KeywordIndex(FieldIndex):
-    """The rules that values of any field lead to."""
+    """Maps the values of any field to rules with keywords."""
 
     def __init__(self, tests: Mapping[Text, Iterable[int]], caches: ValueCaches) -> None:
         super().__init__(tests, caches)
         self._shortest = min(len(test.value) for test in tests)
-        self.finds_plain = any(_PLAIN(test.value) for test in tests)
-        """Whether a value of plain characters can lead to any."""
+        self._finds_plain = any(_PLAIN(test.value) for test in tests)
+        """Whether any keyword consists of plain characters."""
+        literals = sorted({test.value for test in tests})
+        # The search for the first match compares several positions at once; the search for all does
+        # not.
+        self._first = AhoCorasick(literals, matchkind=MatchKind.LeftmostFirst)
+
+    def may_occur(self, data: Mapping[str, Any]) -> bool:
+        """Returns False if no value contains any literal. Searches all values as one text, so it
+        may also return True for a match across the boundary of two values."""
+        try:
+            text = "\n".join(data.values())
+        except TypeError:  # numbers and lists are not text yet
+            if any(value is None and field in ANSWERED for field, value in data.items()):
+                return True
+            text = "\n".join(map(text_of, data.values()))
+        return bool(self._first.find_matches_as_indexes(folded(text)))
+
+    def in_values(self, event: Event) -> set[int]:
+        """Returns the numbers of the rules that match the event's own values."""
+        found: set[int] = set()
+        for field in event.own_fields():
+            value = event.data[field]
+            if type(value) is not str:
+                if type(value) is int and not self._finds_plain:
+                    continue  # a number cannot contain a literal with other characters
+                value = event.value(field)
+            if value:
+                found.update(self.find(value))
+        return found
 
     def find(self, value: str) -> tuple[int, ...]:
-        # No value of plain characters has a literal with others in it.
-        if len(value) < self._shortest or (not self.finds_plain and _PLAIN(value)):
+        # A value of plain characters cannot contain a literal with others.
+        if len(value) < self._shortest or (not self._finds_plain and _PLAIN(value)):
             return _NOTHING
         return super().find(value)

@@ -1,9 +1,9 @@
-"""What rules may ask of an event's process, and of its parent, besides the event itself.
+"""Fields of an event's process and its parent that rules can test in addition to the event's own.
 
-A selection holds within one event: a sender that writes the command line only when a process
-starts still answers `CommandLine` for each of its later events. What names the *file* of the event
-(hashes, the original file name) is the event's own, except where the event is the start of the
-process.
+A Sigma selection applies to a single event. If a sender reports the command line only at process
+start, `CommandLine` is still available for later events of the process. Fields that identify the
+event's *file* (hashes, the original file name) are the event's own, except in the event of the
+process start.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from typing import Any, Final
 from vedette.detect.views.event import Lookup, text_of
 
 Facts = Callable[[str], Mapping[str, Any]]
-"""Metadata columns of a process by its id; {} where nothing is known."""
+"""Returns the metadata columns of a process by its id; {} if nothing is known."""
 
 _COLUMNS: Final = {
     "Image": "path",
@@ -28,13 +28,16 @@ _COLUMNS: Final = {
     "ParentUser": "parent_username",
     "ParentProcessId": "parent_pid",
 }
-_OF_CREATION: Final = {
+OF_CREATION: Final = {
     **_COLUMNS,
     "OriginalFileName": "original_filename",
     "md5": "process_md5",
     "sha256": "process_sha256",
     "sha1": "process_sha1",
 }
+"""Maps fields to metadata columns of the acting process, for the event of its start. Fields in
+`_COLUMNS` are available for all its events."""
+
 _GRANDPARENT: Final = {
     "GrandParentImage": "parent_path",
     "GrandParentCommandLine": "parent_cmdline",
@@ -44,14 +47,14 @@ _TARGET: Final = {
     "TargetParentImage": "parent_path",
     "TargetParentProcessId": "parent_pid",
 }
-"""Of the process that is acted on."""
+"""Metadata columns of the process that is acted on."""
 
-FIELDS: Final = frozenset({*_OF_CREATION, *_GRANDPARENT, *_TARGET})
-"""Every field that is answered here."""
+FIELDS: Final = frozenset({*OF_CREATION, *_GRANDPARENT, *_TARGET})
+"""Every field that this module provides."""
 
 
 def nobody() -> str:
-    """For events in which no process is acted on."""
+    """Default for events without a target process."""
     return ""
 
 
@@ -62,9 +65,10 @@ def process_lookup(
     is_creation: bool,
     target_id: Callable[[], str] = nobody,
 ) -> Lookup:
-    """Answers for one event. `process_id` is asked once, when a rule asks for a field that the
-    event lacks; "" for an event without a known process. `target_id` is the process acted on."""
-    columns = _OF_CREATION if is_creation else _COLUMNS
+    """Returns a lookup for a single event. `process_id` is called at most once, when a rule tests a
+    field that the event lacks; it returns "" if the process is unknown. `target_id` returns the
+    process that is acted on."""
+    columns = OF_CREATION if is_creation else _COLUMNS
     known: Mapping[str, Any] | None = None
 
     def lookup(field: str) -> str:

@@ -1,8 +1,9 @@
-"""What every text that matches a pattern contains: so that rules with patterns have anchors.
+"""Extracts literals that every match of a pattern contains, so that rules with patterns have
+anchors.
 
-Reads a subset of RE2's syntax: literals, escapes of punctuation, classes, groups, alternatives and
-counts. At anything else it gives up, which costs only speed. What it finds is a condition over
-plain text that holds wherever the pattern matches. Characters are compared as `folded` does.
+Parses a subset of RE2 syntax: literals, escaped punctuation, classes, groups, alternatives and
+counts. It gives up on any other syntax, which costs only speed. The result is a condition over
+plain text that is true wherever the pattern matches. Characters are compared as by `folded`.
 """
 
 from collections.abc import Iterable
@@ -10,20 +11,28 @@ from typing import Final
 
 from vedette import limits
 from vedette.detect.nodes import And, FieldTest, Node, Or, Regex, Text
+from vedette.limits import Limit
+
+REGEX_LITERAL_CHARS_MAX: Limit[int] = 10_000
+"""Maximum length (characters) of a pattern from which literals are extracted."""
+
+REGEX_LITERAL_DEPTH_MAX: Limit[int] = 20
+"""Maximum nesting of groups in such a pattern."""
+
 
 _SPECIAL: Final = frozenset("\\.^$*+?{}[]|()")
 _SHORTHANDS: Final = frozenset("dDwWsSbBAzntrfv")
-"""Letters that after a backslash stand for a class, a place or a control character."""
+"""Letters that after a backslash denote a class, a position or a control character."""
 
 
 class _GiveUpError(Exception):
-    """Syntax that is not read here."""
+    """Raised for unsupported syntax."""
 
 
 def literals_of(field: str, test: Regex) -> Node | None:
-    """A condition on the field that holds for every value that the pattern finds; None where
-    nothing is known."""
-    if len(test.pattern) > limits.REGEX_LITERAL_CHARS_MAX or "x" in test.flags:
+    """Returns a condition on the field that is true for every value that the pattern matches; None
+    if none can be derived."""
+    if len(test.pattern) > REGEX_LITERAL_CHARS_MAX or "x" in test.flags:
         return None
     try:
         reader = _Reader(test.pattern)
@@ -36,11 +45,11 @@ def literals_of(field: str, test: Regex) -> Node | None:
 
 
 _Needs = list["str | list[_Needs]"]
-"""Texts that are all needed, and lists of alternatives of which one is."""
+"""Required texts, and lists of alternatives of which one is required."""
 
 
 def _node(field: str, branches: "list[_Needs]") -> Node | None:
-    """One of the branches holds; None when one of them needs nothing."""
+    """Returns the condition that any branch is satisfied; None if a branch requires nothing."""
     found: list[Node] = []
     for needs in branches:
         parts: list[Node] = []
@@ -56,7 +65,7 @@ def _node(field: str, branches: "list[_Needs]") -> Node | None:
 
 
 class _Reader:
-    """Reads a pattern once, from left to right."""
+    """Parses a pattern in a single pass."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -66,8 +75,8 @@ class _Reader:
         return self._at == len(self._pattern)
 
     def alternatives(self, depth: int) -> "list[_Needs]":
-        """Branches up to the end of the group. Raises _GiveUpError."""
-        if depth > limits.REGEX_LITERAL_DEPTH_MAX:
+        """Reads the branches up to the end of the group. Raises _GiveUpError."""
+        if depth > REGEX_LITERAL_DEPTH_MAX:
             raise _GiveUpError
         branches = [self._sequence(depth)]
         while self._take("|"):
@@ -93,7 +102,8 @@ class _Reader:
         return needs
 
     def _atom(self, depth: int) -> "tuple[str, list[_Needs] | None]":
-        """A literal character, or "" and the branches of a group, or neither."""
+        """Returns a literal character, or "" and the branches of a group, or ("", None) for other
+        atoms."""
         sign = self._pattern[self._at]
         self._at += 1
         if sign == "(":
@@ -148,7 +158,7 @@ class _Reader:
         raise _GiveUpError
 
     def _count(self) -> tuple[bool, bool]:
-        """Whether the atom occurs at all, and whether exactly once."""
+        """Returns whether the atom occurs at least once, and whether exactly once."""
         if self.is_at_end():
             return True, True
         sign = self._pattern[self._at]

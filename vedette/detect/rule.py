@@ -1,4 +1,4 @@
-"""A rule over single events: what it looks for, where, and what people need to know of it."""
+"""A rule over single events: its condition, event classes and descriptive texts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ SEVERITY: Final[dict[Level, int]] = {
     "high": 75,
     "critical": 100,
 }
-"""Alert severity, 0 to 100, of each level."""
+"""Alert severity of each level, 0 to 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`sources` are the names of event classes (`views/sources.py`) that the rule is asked of."""
+    """A detection rule. `sources` are the event classes (`views/sources.py`) that it applies to."""
 
     id: str
     title: str
@@ -31,12 +31,12 @@ class Rule:
     description: str = ""
     author: str = ""
     version: str = ""
-    """The date that the rule gives for its last change, `YYYY-MM-DD`, or ""."""
+    """Date of the last change according to the rule, `YYYY-MM-DD`, or ""."""
     tags: tuple[str, ...] = ()
     false_positives: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     name: str = ""
-    """What correlations and filters may call it, besides its id."""
+    """Name that correlations and filters may use instead of the id."""
     fields: frozenset[str] = field(default_factory=frozenset)
     """Every field that the condition names."""
 
@@ -47,18 +47,18 @@ class Rule:
 
 
 def techniques_of(tags: Iterable[str]) -> tuple[str, ...]:
-    """ATT&CK techniques among tags, as `T1059.001`."""
+    """Returns the ATT&CK techniques among tags, as `T1059.001`."""
     names = (tag.removeprefix("attack.") for tag in tags if tag.startswith("attack."))
     return tuple(name.upper() for name in names if name[:1] == "t" and name[1:2].isdigit())
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a rule could not be loaded; the rest of its file and set is."""
+    """Reason why a rule could not be loaded. The rest of its file and set is loaded."""
 
     source: str
-    """File, and number of the document in it, from 1."""
+    """File name, and number of the document in it, starting at 1."""
     title: str
     reason: str
-    """A stable word, e.g. `unsupported_logsource`."""
+    """A stable identifier, e.g. `unsupported_logsource`."""
     message: str

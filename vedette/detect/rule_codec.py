@@ -1,8 +1,8 @@
-"""Rules as bytes and back: how they travel to the processes that judge events, and how the state
-keeps them, so that a file of rules is parsed once.
+"""Serializes rules: for transfer to the processes that evaluate events, and for storage in the
+state database, so that a file of rules is parsed once.
 
-A condition is nested lists, each headed by a letter. What an older version wrote is recognised by
-`CODEC_VERSION` and made anew from the rule's text.
+A condition is encoded as nested lists that start with a letter. Data from an older version is
+detected by `CODEC_VERSION` and rebuilt from the rule's text.
 """
 
 from typing import Any, Final, get_args
@@ -33,19 +33,19 @@ from vedette.detect.nodes import (
 from vedette.detect.rule import SEVERITY, Rule
 from vedette.detect.rule_filter import RuleFilter
 
-CODEC_VERSION: Final = 1
-"""Rises with every change of what is written here or of how text becomes conditions."""
+CODEC_VERSION: Final = 2
+"""Increment with every change of this encoding or of the conversion from text to conditions."""
 
 _WHERE: Final[tuple[Where, ...]] = get_args(Where)
 _COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
 
 
 class CodecError(ValueError):
-    """Bytes that no version of this module wrote."""
+    """Raised for data that this module did not write."""
 
 
 def encoded_rule(rule: Rule) -> bytes:
-    """A rule with everything that it says."""
+    """Returns a complete rule as bytes."""
     return msgspec.json.encode(
         {
             "id": rule.id,
@@ -66,7 +66,7 @@ def encoded_rule(rule: Rule) -> bytes:
 
 
 def decoded_rule(data: bytes) -> Rule:
-    """The rule that was encoded. Raises CodecError."""
+    """Decodes a rule. Raises CodecError."""
     try:
         body = msgspec.json.decode(data)
         condition = decoded_condition(body["condition"])
@@ -91,7 +91,7 @@ def decoded_rule(data: bytes) -> Rule:
 
 
 def encoded_filter(one: RuleFilter) -> bytes:
-    """A filter with everything that it says."""
+    """Returns a complete filter as bytes."""
     body = {
         "id": one.id,
         "title": one.title,
@@ -103,7 +103,7 @@ def encoded_filter(one: RuleFilter) -> bytes:
 
 
 def decoded_filter(data: bytes) -> RuleFilter:
-    """The filter that was encoded. Raises CodecError."""
+    """Decodes a filter. Raises CodecError."""
     try:
         body = msgspec.json.decode(data)
         return RuleFilter(
@@ -118,12 +118,12 @@ def decoded_filter(data: bytes) -> RuleFilter:
 
 
 def encoded_correlation(one: Correlation) -> bytes:
-    """A correlation with everything that it says."""
+    """Returns a complete correlation as bytes."""
     return msgspec.json.encode(one)
 
 
 def decoded_correlation(data: bytes) -> Correlation:
-    """The correlation that was encoded. Raises CodecError."""
+    """Decodes a correlation. Raises CodecError."""
     try:
         return msgspec.json.decode(data, type=Correlation)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -131,12 +131,12 @@ def decoded_correlation(data: bytes) -> Correlation:
 
 
 def encoded_condition(node: Node) -> list[Any]:
-    """A condition as nested lists of text, numbers and lists."""
+    """Returns a condition as nested lists of text and numbers."""
     return _encoded(node)
 
 
 def decoded_condition(data: Any) -> Node:
-    """The condition that was encoded. Raises CodecError."""
+    """Decodes a condition. Raises CodecError."""
     try:
         return _decoded(data)
     except (IndexError, TypeError, ValueError) as error:

@@ -1,6 +1,5 @@
-"""What narrows rules without changing them, for instance to leave out the administrators of one
-site: each of the rules it names, of its log source, becomes `rule and filter`.
-"""
+"""Rule filters: narrow rules without changing them, for instance to exclude the administrators of a
+site. Each rule that a filter names, and that has its log source, becomes `rule and filter`."""
 
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from vedette.detect.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class RuleFilter:
-    """`rules` are ids and names of rules; () for all rules of the log source."""
+    """A rule filter. `rules` are ids and names of rules; () for all rules of the log source."""
 
     id: str
     title: str
@@ -19,7 +18,7 @@ class RuleFilter:
     condition: Node
 
     def narrows(self, rule: Rule) -> bool:
-        """Whether it applies to a rule."""
+        """Whether the filter applies to a rule."""
         if self.rules and not {rule.id, rule.name}.intersection(self.rules):
             return False
         return all(

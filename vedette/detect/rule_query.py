@@ -1,10 +1,10 @@
-"""A rule as a query of the query language, as far as it goes.
+"""Converts a rule to a query of the query language, as far as possible.
 
-The query finds each process whose stored events the rule would hit, and perhaps more: it asks
-segments, a rule asks single events, and not all that a rule may ask has a place in the language.
-`exact` is a query that finds no other process. What the query asks more weakly than the rule, and
-what it does not ask at all, is said test by test; a negated test that the query can only ask more
-weakly is not asked, since its negation would find less.
+The query finds every process whose stored events match the rule, and possibly more: a query tests
+segments, a rule tests single events, and some rule tests have no equivalent. If `exact`, the query
+finds no other process. The result lists the tests that the query weakens and the tests that it
+omits. A negated test that could only be weakened is omitted, because its negation would find fewer
+processes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,45 +18,50 @@ from vedette.detect.rule import Rule
 from vedette.detect.rule_query_values import asked, named_hash
 from vedette.detect.views.stored import kind_of_category
 from vedette.errors import QueryError
+from vedette.limits import Limit
 from vedette.model.fields import PROCESS
 from vedette.query.check.checker import check
 from vedette.query.nodes import Everything, Leaf, Range, Tree, all_of, any_of, negated
 from vedette.query.nodes import Text as Word
 from vedette.query.parse.render import print_query
 
+RULE_QUERY_BYTES_MAX: Limit[int] = 16_384
+"""Maximum bytes of the generated query. A longer query does not fit into the URL of a search."""
+
+
 Asking = FieldTest | Keyword
 
 
 @dataclass(frozen=True, slots=True)
 class RuleQuery:
-    """`text` is "" where nothing of the rule can be asked."""
+    """Query equivalent of a rule. `text` is "" if no part of the rule can be expressed."""
 
     text: str
     exact: bool
     weaker: tuple[Asking, ...] = ()
-    """Tests that the query asks more weakly, by words or pieces of words."""
+    """Tests that the query weakens to words or pieces of words."""
     left_out: tuple[Asking, ...] = ()
-    """Tests that it does not ask, and with them their alternatives."""
+    """Tests that the query omits, together with their alternatives."""
     reason: str = ""
-    """Why there is no query at all: `log_source` or `too_large`."""
+    """Why there is no query: `log_source` or `too_large`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A piece of a condition, as a tree that is true wherever the piece is."""
+    """Query tree for a part of a condition. True wherever that part is."""
 
     tree: Tree
     exact: bool = True
     events: int = 0
-    """Of how many tests of events it consists; two may be true of two events."""
+    """Number of event tests. In a query, two tests may be true for different events."""
     needs_event: bool = False
-    """Whether it is true only of segments with an event."""
+    """Whether the tree is true only for segments with an event."""
     weaker: tuple[Asking, ...] = ()
     left_out: tuple[Asking, ...] = ()
 
 
 class _TooDeepError(Exception):
-    """The condition nests more deeply than a query may."""
+    """Raised if the condition is nested deeper than a query may be."""
 
 
 _METADATA: Final = {
@@ -72,7 +77,7 @@ _OF_START: Final = {
     **{"Company": "company_name", "FileVersion": "file_version", "imphash": "imphash"},
 }
 _WEAK: Final = frozenset({"original_filename", "imphash"})
-"""Fields that ask the program's file, too, whoever reported it."""
+"""Fields that also match the program's file as reported by any sensor."""
 
 _EVENTS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
@@ -94,11 +99,11 @@ _EVENTS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "pipe": {"PipeName": "pipe"},
         "scriptblock": {"ScriptBlockText": "scriptblock"},
     }
-)  # fmt: skip
-"""By kind of event: field of rules → field of processes."""
+)
+"""Maps an event kind to {field in rules: field in queries}."""
 
 _ALSO_OTHERS: Final = frozenset({"filemod_sha1", "modload_sha1", "domain"})
-"""Fields that other events than those of the rule answer, too."""
+"""Query fields that also match events other than those of the rule."""
 
 _ANY: Final = {
     **{"filemod": "filemod", "modload": "modload", "regmod": "regmod", "dnsquery": "dns"},
@@ -107,7 +112,7 @@ _ANY: Final = {
 _WHOLE_KINDS: Final = frozenset(
     {"process_creation", "network_connection", "dns_query", "ps_script"}
 )
-"""Categories that all stored events of their kind belong to."""
+"""Categories that contain all stored events of their kind."""
 
 _CROSS_TYPES: Final = {"process_access": "ProcessOpen", "create_remote_thread": "RemoteThread"}
 _SYSTEMS: Final = {"windows": "windows", "linux": "linux", "macos": "osx"}
@@ -115,7 +120,7 @@ _STATUSES: Final = {"valid": "Signed", "expired": "Expired", "revoked": "Explici
 
 
 def query_of_rule(rule: Rule) -> RuleQuery:
-    """What finds the processes that the rule would hit."""
+    """Returns the query that finds the processes that the rule would match."""
     products, categories = _named(rule.sources)
     kinds = {kind_of_category(one) for one in categories}
     if len(kinds) != 1 or None in kinds:
@@ -131,20 +136,21 @@ def query_of_rule(rule: Rule) -> RuleQuery:
     if isinstance(part.tree, Everything) and not part.exact:
         return RuleQuery("", exact=False, left_out=part.left_out)
     text = print_query(tree)
-    if len(text.encode()) > limits.RULE_QUERY_BYTES_MAX:
+    if len(text.encode()) > RULE_QUERY_BYTES_MAX:
         return RuleQuery("", exact=False, reason="too_large")
     weaker, left_out = tuple(dict.fromkeys(part.weaker)), tuple(dict.fromkeys(part.left_out))
     return RuleQuery(text, exact, weaker, left_out)
 
 
 def _named(sources: Sequence[str]) -> tuple[set[str], set[str]]:
-    """The products and the categories of log sources; a service is no category."""
+    """Splits log sources into products and categories. A service is not a category."""
     parts = [source.partition("/") for source in sources]
     return {one for one, _, _ in parts}, {one for _, _, one in parts}
 
 
 def _whole(part: _Part, kind: str, products: set[str], categories: set[str]) -> tuple[Tree, bool]:
-    """With what the log source asks: the operating system, and an event of its kind."""
+    """Adds the conditions of the log source: operating system, and presence of an event of its
+    kind."""
     asked_of: list[Tree] = []
     exact = part.exact and categories <= _WHOLE_KINDS
     if len(products) < len(_SYSTEMS):
@@ -167,7 +173,8 @@ def _leaf(field: str, text: str) -> Leaf:
 
 
 class _Writer:
-    """Writes the condition of a rule about one kind of event; "" is the start of a process."""
+    """Converts the condition of a rule about one kind of event. Kind "" is the start of a
+    process."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -224,7 +231,8 @@ def _weak(part: _Part, node: Asking) -> _Part:
 
 
 def _is_understood(tree: Tree) -> bool:
-    """Whether the language takes it: texts may be too long, addresses of the other family."""
+    """Whether the query language accepts the tree. Texts may be too long, or addresses of the other
+    family."""
     try:
         check(tree, now_us=0)
     except QueryError:
@@ -233,7 +241,7 @@ def _is_understood(tree: Tree) -> bool:
 
 
 def _valued(name: str, node: FieldTest, *, events: int) -> _Part | None:
-    """A test of a field of processes."""
+    """Converts a test of a field. `name` is the query field."""
     field = PROCESS.find(name)
     assert field is not None
     match node.test:
@@ -251,7 +259,7 @@ def _valued(name: str, node: FieldTest, *, events: int) -> _Part | None:
 
 
 def _hashes(node: FieldTest, _is_outbound: bool) -> _Part | None:
-    """What is asked of the list of a program's hashes, one of which it names."""
+    """Converts a test of `Hashes`, the list of a program's hashes, if it names a hash."""
     match node.test:
         case Text(where="contains" | "equals", value=value) if found := named_hash(value):
             kind, digits = found
@@ -279,7 +287,7 @@ def _status(node: FieldTest, _is_outbound: bool) -> _Part | None:
 
 
 def _destination(node: FieldTest, is_outbound: bool) -> _Part | None:
-    """The far side of a connection, which is the destination where the host began it."""
+    """Converts a test of the destination, which is the remote side of an outbound connection."""
     if not is_outbound:
         return None
     for name in ("ipaddr", "ipv6addr"):
@@ -332,7 +340,7 @@ def _all(parts: Sequence[_Part]) -> _Part:
 
 
 def _any(parts: Sequence[_Part]) -> _Part:
-    """Alternatives; where one of them cannot be asked, none is."""
+    """Returns the alternatives. If any of them cannot be expressed, all are omitted."""
     tree = any_of([one.tree for one in parts])
     left_out = tuple(node for one in parts for node in one.left_out)
     if isinstance(tree, Everything) and not all(one.exact for one in parts):

@@ -1,7 +1,9 @@
-"""One test of a rule as a value of the query language, and whether both say the same of a text.
+"""Converts a test of a rule to a value of the query language, and decides whether both are
+equivalent.
 
-A value finds at least what the test does, never less; `exact` where it finds nothing else. Letter
-case, `/` for a backslash and doubled separators make no difference to a query, and are not counted.
+A value matches at least every text that passes the test. It is `exact` if it matches no other.
+Differences that queries ignore do not count: letter case, `/` instead of a backslash, and doubled
+separators.
 """
 
 import re
@@ -31,14 +33,14 @@ _DIGITS: Final = {"md5": 32, "sha1": 40, "sha256": 64, "imphash": 32}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A value of a query, and whether it finds nothing that the test does not."""
+    """A query value, and whether it is equivalent to the test."""
 
     value: Word | Range
     exact: bool = False
 
 
 def asked(kind: FieldType, test: Test) -> Asked | None:
-    """None for what the type of field cannot be asked."""
+    """Returns the query value of a test; None if the type of field cannot express it."""
     match test:
         case Text(where=where, value=value, cased=cased):
             write = _TEXTS.get(kind)
@@ -59,7 +61,7 @@ def asked(kind: FieldType, test: Test) -> Asked | None:
 
 
 def named_hash(value: str) -> tuple[str, str] | None:
-    """Kind and digits of what rules ask `Hashes` for, such as `MD5=…`, where it is a whole hash."""
+    """Returns kind and digits of a value such as `MD5=…` of `Hashes`, if it is a complete hash."""
     found = _NAMED_HASH.fullmatch(value.lower())
     return (found[1], found[2]) if found and len(found[2]) == _DIGITS[found[1]] else None
 
@@ -69,8 +71,8 @@ def _weakened(found: Asked | None, *, is_weak: bool) -> Asked | None:
 
 
 def _like(kind: FieldType, test: Like) -> Asked | None:
-    """A value with wildcards inside, as one that has the same ones; never exact, for a query may
-    begin where a part of a text does."""
+    """Converts inner wildcards unchanged. Never exact, because a query may match from the start of
+    any component of the text."""
     pieces = ["".join("?" if one is None else one for one in piece) for piece in test.pieces]
     text = "*".join(pieces).lower()
     if kind not in ("path", "registry", "keyword") or '"' in text or not text.strip("*?\\/"):
@@ -97,7 +99,7 @@ def _path(where: Where, text: str) -> Asked | None:
     is_rooted = _DRIVE.match(text) is not None
     exact = not _SEPARATOR_RUN.search(text)
     if begins_cut and bare[0] in ".?" and not re.search(r"[\\/]", bare):
-        exact = False  # read as the extension of a name
+        exact = False  # a query reads the value as the extension of a name
     match where:
         case "equals" | "startswith":
             exact = exact and is_rooted and not (where == "equals" and ends_cut)
@@ -126,8 +128,8 @@ def _registry(where: Where, text: str) -> Asked | None:
 
 
 def _name(where: Where, text: str) -> Asked | None:
-    """The path of another process, which has no field but its name: values with a separator ask
-    for the path."""
+    """Converts a test of the path of another process, of which queries only search the name. Values
+    with a separator search the path."""
     inner = text.lstrip("\\/")
     if re.search(r"[\\/]", inner):
         return _path(where, text)
@@ -137,7 +139,8 @@ def _name(where: Where, text: str) -> Asked | None:
 
 
 def _cmdline(where: Where, text: str) -> Asked | None:
-    """Pieces of the text wherever they stand: what cuts them may be anything that cuts."""
+    """Converts to pieces at any position. Any separator in the value matches any separator in the
+    text."""
     if not text.strip(_CUTS):
         return None
     exact = where == "contains" and _PIECE.fullmatch(text) is not None
@@ -182,7 +185,7 @@ def _integer(where: Where, text: str) -> Asked | None:
 
 
 def _address(where: Where, text: str) -> Asked | None:
-    """Whole addresses; which of both families the field is of, its check says."""
+    """Converts whole addresses. The query check tells which address family the field has."""
     return Asked(Word(text)) if where == "equals" else None
 
 

@@ -1,7 +1,7 @@
 """The project's own rules, one Sigma file each, in `starter/`.
 
-Files are named after the product and what they find. Each has an event that fires it and one that
-nearly does in `tests/unit/detect/starter_cases.py`.
+Files are named after the product and what they detect. `tests/unit/detect/starter_cases.py` has,
+for each rule, an event that matches and an event that barely does not.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from importlib.resources import files
 
 
 def starter_texts() -> Iterator[tuple[str, str]]:
-    """Name and YAML of every rule of the pack, in order of their names."""
+    """Yields name and YAML of every rule of the pack, sorted by name."""
     folder = files("vedette.detect") / "starter"
     for file in sorted(folder.iterdir(), key=lambda one: one.name):
         if file.name.endswith(".yml"):

@@ -1,7 +1,7 @@
-"""A condition as a predicate over one event, and the values that made it true.
+"""Compiles a condition to a predicate over an event, and finds the values that matched.
 
-Tests of one field that are ORed become one test: a set for equal values, a tuple for beginnings and
-ends. Patterns are RE2.
+Combines ORed tests of a field: a set for equality, a tuple for prefixes and suffixes. Patterns are
+RE2.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,6 @@ from typing import Final, assert_never
 import re2
 from ahocorasick_rs import AhoCorasick
 
-from vedette import limits
 from vedette.detect.nodes import (
     And,
     Compare,
@@ -31,14 +30,22 @@ from vedette.detect.nodes import (
     Where,
 )
 from vedette.detect.views.event import Event
+from vedette.limits import Limit
 from vedette.model.memoize import memoize
+
+CONTAINED_LITERALS_MAX: Limit[int] = 12
+"""Maximum literals that are searched individually; more are searched by an automaton."""
+
+NETWORK_ADDRESSES_MEMOIZED: Limit[int] = 16_384
+"""Maximum addresses whose numeric form is cached."""
+
 
 Predicate = Callable[[Event], bool]
 _TextTest = Callable[[str], bool]
 
 
 def compile_condition(node: Node) -> Predicate:
-    """The predicate of a condition."""
+    """Returns the predicate of a condition."""
     match node:
         case FieldTest(field=field, test=test):
             return _field_test(field, test)
@@ -55,8 +62,8 @@ def compile_condition(node: Node) -> Predicate:
 
 
 def matched_fields(node: Node, event: Event) -> dict[str, str]:
-    """Values of the fields whose tests hold, for people to see why a rule fired. Of what is
-    negated nothing is shown."""
+    """Returns the values of the fields whose tests are true, to show why a rule matched. Ignores
+    negated parts."""
     match node:
         case FieldTest(field=field, test=test):
             return {field: event.value(field)} if _field_test(field, test)(event) else {}
@@ -96,7 +103,8 @@ def _any(predicates: list[Predicate]) -> Predicate:
 
 
 def _grouped(nodes: tuple[Node, ...]) -> list[Predicate]:
-    """Predicates of alternatives; plain text tests of the same field and place become one."""
+    """Returns predicates of alternatives. Combines plain text tests of the same field and
+    position."""
     groups: dict[tuple[str, Where, bool], list[str]] = {}
     others: list[Predicate] = []
     for node in nodes:
@@ -134,8 +142,8 @@ def _text_predicate(field: str, where: Where, cased: bool, values: list[str]) ->
 
 
 def contained(values: list[str]) -> _TextTest:
-    """Whether a text contains one of some literals."""
-    if len(values) > limits.CONTAINED_LITERALS_MAX:
+    """Returns a test whether a text contains any of the literals."""
+    if len(values) > CONTAINED_LITERALS_MAX:
         automaton = AhoCorasick(values)
         return lambda text: bool(automaton.find_matches_as_indexes(text))
     literals = tuple(values)
@@ -200,7 +208,8 @@ def _text_test(test: Text | Like | Regex) -> _TextTest:
 
 
 def _utf8(text: str) -> bytes:
-    """RE2 reads bytes; given text it would count characters for places that nobody asks for."""
+    """Encodes a text for RE2. Given a `str`, RE2 would also compute character offsets, which are
+    unused."""
     return text.encode("utf-8", "replace")
 
 
@@ -208,9 +217,9 @@ def _piece(piece: tuple[str | None, ...]) -> str:
     return "".join("." if part is None else re2.escape(part) for part in piece)
 
 
-@memoize(limits.NETWORK_ADDRESSES_MEMOIZED)
+@memoize(NETWORK_ADDRESSES_MEMOIZED)
 def _address(text: str) -> tuple[int, int] | None:
-    """Version and number of an address; one of IPv4 within IPv6 is one of IPv4."""
+    """Returns IP version and number of an address. IPv4 within IPv6 counts as IPv4."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

@@ -1,1 +1,1 @@
-"""What is wrong with this server, and what should be done about it?"""
+"""Checks of a server that find what is wrong with it and say what to do about it."""

@@ -1,4 +1,5 @@
-"""Checks of settings against this machine: what `vedette serve` would meet. Changes nothing."""
+"""Checks of the settings against this machine, which find the errors that `vedette serve` would
+find. They change nothing."""
 
 import errno
 import os
@@ -14,11 +15,15 @@ from vedette.doctor.files import check_certificate
 from vedette.doctor.finding import Finding
 from vedette.doctor.migration import unmoved_state, unmoved_telemetry
 from vedette.errors import VedetteError
-from vedette.limits import CONFIG_CONNECT_S
+from vedette.limits import Limit
 from vedette.settings import Loaded, Setting, Settings, catalogue
 from vedette.state.db.database import open_database
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.open import connect_engine
+
+CONFIG_CONNECT_S: Limit[float] = 5.0
+"""Seconds that `vedette config check` waits for a database to accept a connection."""
+
 
 _FOLDERS: Final = frozenset({"data", "feed_files"})
 _PORTS: Final = {"state_dsn": 5432, "clickhouse_dsn": 8123}
@@ -27,8 +32,9 @@ _PORTS: Final = {"state_dsn": 5432, "clickhouse_dsn": 8123}
 def check_config(
     loaded: Loaded, now_us: int, *, is_running: bool, wrong: Set[str] = frozenset()
 ) -> Iterator[Finding]:
-    """Findings of files, folders, the port and the databases that settings name, but for those that
-    are `wrong`. `is_running`: a server runs on this data directory, and has the port."""
+    """Yields findings about the files, folders, port and databases that the settings name, except
+    for the settings in `wrong`. `is_running` says that a server runs on this data directory and
+    therefore uses the port."""
     settings = loaded.settings
     yield from _files(loaded, wrong)
     if "data" not in wrong:
@@ -58,9 +64,12 @@ def _files(loaded: Loaded, wrong: Set[str]) -> Iterator[Finding]:
                     pass
             except OSError as error:
                 text = f"{_named(loaded, setting.name)}: {path}: {error.strerror}"
-                yield Finding("files", "error", text,
-                              "name a file that this user can read, or leave the setting out",
-                              )  # fmt: skip
+                yield Finding(
+                    "files",
+                    "error",
+                    text,
+                    "name a file that this user can read, or leave the setting out",
+                )
     folder = settings.feed_files
     if "feed_files" in wrong or folder is None:
         return
@@ -78,14 +87,17 @@ def _is_file(setting: Setting) -> bool:
 
 
 def _data(data: Path) -> Iterator[Finding]:
-    """Whether the data directory can be written, or made."""
+    """Whether the data directory can be written or created."""
     there = next(one for one in (data.absolute(), *data.absolute().parents) if one.exists())
     if not there.is_dir():
         yield Finding("data", "error", f"data: {there} is no directory", "name another")
     elif not os.access(there, os.W_OK | os.X_OK):
-        yield Finding("data", "error", f"data: {there} cannot be written by this user",
-                      f"chown it to the user that runs the server, or make {data} for it",
-                      )  # fmt: skip
+        yield Finding(
+            "data",
+            "error",
+            f"data: {there} cannot be written by this user",
+            f"chown it to the user that runs the server, or make {data} for it",
+        )
     else:
         yield Finding("data", "ok", f"data: {data} can be {'written' if data.exists() else 'made'}")
 
@@ -98,12 +110,13 @@ def _ciphers(loaded: Loaded) -> Iterator[Finding]:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(settings.tls_ciphers)
     except ssl.SSLError:
         text = f"{_named(loaded, 'tls_ciphers')}: {settings.tls_ciphers!r} names no cipher"
-        yield Finding("tls", "error", text,
-                      "try it with `openssl ciphers`, or leave the setting out")  # fmt: skip
+        yield Finding(
+            "tls", "error", text, "try it with `openssl ciphers`, or leave the setting out"
+        )
 
 
 def _port(settings: Settings) -> Iterator[Finding]:
-    """Whether the server could listen there now."""
+    """Whether the server could listen on its address and port now."""
     host, port = settings.listen_host, settings.listen_port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -130,7 +143,7 @@ def _remedy(error: OSError) -> str:
 
 
 def _database(name: str, dsn: str, default_port: int) -> Iterator[Finding]:
-    """Whether something listens where a database should be. The password is not shown."""
+    """Whether something listens at a database's address. The password is not shown."""
     if not dsn:
         return
     try:
@@ -144,14 +157,18 @@ def _database(name: str, dsn: str, default_port: int) -> Iterator[Finding]:
     try:
         _connect(host, port)
     except OSError as error:
-        yield Finding("databases", "error", f"{name}: {host} port {port}: {error}",
-                      "start the database, or mend name, port and firewall")  # fmt: skip
+        yield Finding(
+            "databases",
+            "error",
+            f"{name}: {host} port {port}: {error}",
+            "start the database, or mend name, port and firewall",
+        )
     else:
         yield Finding("databases", "ok", f"{name}: {host} port {port} answers")
 
 
 def _connect(host: str, port: int) -> None:
-    """A host that is a directory has PostgreSQL's socket."""
+    """Opens and closes a connection. A host that is a directory contains PostgreSQL's socket."""
     if not host.startswith("/"):
         socket.create_connection((host, port), CONFIG_CONNECT_S).close()
         return
@@ -161,7 +178,8 @@ def _connect(host: str, port: int) -> None:
 
 
 def _unmoved(settings: Settings) -> Iterator[Finding]:
-    """Whether a server would refuse to begin anew beside what it kept here."""
+    """Whether a server would refuse to start with empty databases because of the data that it kept
+    here."""
     for name, old, refusal in (
         ("state_dsn", "state.db", _unmoved_state),
         ("clickhouse_dsn", "telemetry", _unmoved_telemetry),

@@ -1,6 +1,7 @@
-"""All checks, over the parts of a server that there are.
+"""Runs all checks on the parts of a server that exist.
 
-A check that cannot answer is a finding itself, so that one broken part hides no other.
+A check that cannot answer is a finding itself, so that a broken part does not hide the findings
+about other parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +29,8 @@ class Intake:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What is examined; None where it cannot be opened, which is a finding of its own."""
+    """Inputs of the checks. None stands for a part that cannot be opened, which is a finding of its
+    own."""
 
     settings: Settings
     clock: Clock
@@ -36,12 +38,12 @@ class Examined:
     telemetry: Engine | None
     clock_guard: ClockGuard | None
     intake: Intake | None
-    """None: no server runs."""
+    """None if no server runs."""
 
 
 def examine(here: Examined, *, verify: bool = False) -> list[Finding]:
-    """The findings of all checks, in a fixed order. `verify` also reads every part of telemetry
-    and compares checksums: seconds per gigabyte."""
+    """Returns the findings of all checks, in a fixed order. `verify` also reads every part of the
+    telemetry and compares checksums, which takes seconds per gigabyte."""
     checks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
         (name, _bound(check, here)) for name, check in _CHECKS
     ]
@@ -81,12 +83,18 @@ def _intake(here: Examined) -> Iterator[Finding]:
     waiting, most = intake.waiting_bytes, here.settings.queue_bytes_max
     if not intake.is_available:
         yield Finding(
-            "workers", "error", "no telemetry is taken: the store refuses, or a worker has failed",
+            "workers",
+            "error",
+            "no telemetry is taken: the store refuses, or a worker has failed",
             "it is tried again by itself; look at the disk and for `a worker` in the log",
-        )  # fmt: skip
+        )
     elif waiting * 2 > most:
-        yield Finding("workers", "warning", f"{waiting} of {most} bytes wait to be stored",
-                      "more comes than can be stored: preparing_processes, disk")  # fmt: skip
+        yield Finding(
+            "workers",
+            "warning",
+            f"{waiting} of {most} bytes wait to be stored",
+            "more comes than can be stored: preparing_processes, disk",
+        )
     else:
         yield Finding("workers", "ok", "telemetry is taken")
 
@@ -130,6 +138,7 @@ _CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("identity", _identity),
     ("workers", _intake),
     ("sensors", _of_state(lambda here, state: fleet.check_sensors(state, here.clock.now_us()))),
+    ("names", _of_state(lambda _, state: fleet.check_names(state))),
     ("quotas", _of_state(lambda here, state: fleet.check_quotas(state, here.settings))),
     ("tokens", _of_state(lambda here, state: fleet.check_tokens(state, here.clock.now_us()))),
     ("partitions", _partitions),

@@ -1,4 +1,4 @@
-"""Checks of the data directory's files; they need neither database nor engine."""
+"""Checks of the files in the data directory. They need neither the database nor the engine."""
 
 import os
 import stat
@@ -12,7 +12,21 @@ from cryptography.hazmat.primitives import serialization
 
 from vedette import limits
 from vedette.doctor.finding import Finding, Severity
+from vedette.file_tree import matching
+from vedette.limits import Limit
 from vedette.settings import Settings
+
+DOCTOR_DISK_LOW_BYTES: Limit[int] = 20_000_000_000
+"""Free bytes below which `vedette doctor` warns. A day of a thousand hosts takes about as much."""
+
+DOCTOR_DISK_LOW_SHARE: Limit[int] = 10
+"""Divisor of the size of a disk: `vedette doctor` warns about a small disk when less than a tenth
+of it is free."""
+
+DOCTOR_CERTIFICATE_DAYS: Limit[int] = 30
+"""Days before a certificate expires from which `vedette doctor` warns, so that there is time to
+order another one."""
+
 
 _GB: Final = 1_000_000_000
 
@@ -22,7 +36,8 @@ _ROOM: Final = (
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
-    """Free space of the file systems that hold the state, the telemetry and copies of files."""
+    """Checks the free space of the file systems that hold the state, the telemetry and copies of
+    files."""
     seen: set[int] = set()
     for folder in (settings.data, settings.data / "telemetry", settings.data / "binaries"):
         try:
@@ -39,7 +54,7 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 
 def _disk(folder: Path, found: os.statvfs_result) -> Finding:
     free, total = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
-    low = min(limits.DOCTOR_DISK_LOW_BYTES, total // limits.DOCTOR_DISK_LOW_SHARE)
+    low = min(DOCTOR_DISK_LOW_BYTES, total // DOCTOR_DISK_LOW_SHARE)
     text = f"{free / _GB:.1f} of {total / _GB:.1f} GB are free at {folder}"
     if free < limits.DISK_FREE_BYTES_MIN:
         return Finding("disk", "error", f"{text}: telemetry is refused", _ROOM)
@@ -51,10 +66,10 @@ def _disk(folder: Path, found: os.statvfs_result) -> Finding:
 
 
 def check_modes(settings: Settings) -> Iterator[Finding]:
-    """Whether others than the owner can read or change what is secret."""
+    """Whether users other than the owner can read or change secret files."""
     data = settings.data
     key = settings.tls_key or data / "tls" / "key.pem"
-    secret = [data, key, data / "server.json", *sorted(data.glob("state.db*"))]
+    secret = [data, key, data / "server.json", *matching(data, "state.db*", lambda _error: None)]
     is_fine = True
     for path in secret:
         try:
@@ -68,14 +83,15 @@ def check_modes(settings: Settings) -> Iterator[Finding]:
         if mode & 0o077:
             is_fine = False
             severity: Severity = "error" if path in (data, key) else "warning"
-            yield Finding("modes", severity, f"{path} is open to others ({mode:o})",
-                          f"chmod go= {path}")  # fmt: skip
+            yield Finding(
+                "modes", severity, f"{path} is open to others ({mode:o})", f"chmod go= {path}"
+            )
     if is_fine:
         yield Finding("modes", "ok", f"{data} is for its owner alone")
 
 
 def check_certificate(settings: Settings, now_us: int) -> Iterator[Finding]:
-    """Validity of the certificate, and that the key is its own."""
+    """Checks the validity of the certificate, and that the key belongs to it."""
     if settings.http:
         yield Finding("certificate", "ok", "plain HTTP: none is used")
         return
@@ -105,11 +121,15 @@ def check_certificate(settings: Settings, now_us: int) -> Iterator[Finding]:
 def _validity(cert: Path, loaded: x509.Certificate, now: datetime, remedy: str) -> Finding:
     begins, ends = loaded.not_valid_before_utc, loaded.not_valid_after_utc
     if now < begins:
-        return Finding("certificate", "error", f"{cert} is valid only from {begins:%Y-%m-%d} on",
-                       "set the clock right, or " + remedy)  # fmt: skip
+        return Finding(
+            "certificate",
+            "error",
+            f"{cert} is valid only from {begins:%Y-%m-%d} on",
+            "set the clock right, or " + remedy,
+        )
     if now >= ends:
         return Finding("certificate", "error", f"{cert} has expired on {ends:%Y-%m-%d}", remedy)
     text = f"{cert} is valid until {ends:%Y-%m-%d}"
-    if ends - now < timedelta(days=limits.DOCTOR_CERTIFICATE_DAYS):
+    if ends - now < timedelta(days=DOCTOR_CERTIFICATE_DAYS):
         return Finding("certificate", "warning", text, remedy)
     return Finding("certificate", "ok", text)

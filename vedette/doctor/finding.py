@@ -1,4 +1,4 @@
-"""What a check has found."""
+"""Result of a check."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from typing import Final, Literal
 Severity = Literal["ok", "warning", "error"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("ok", "warning", "error")
-"""From harmless to grave."""
+"""Severities in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`error`: telemetry is lost, refused or not found, now or at the next start. `warning`: it
-    will be, unless somebody acts."""
+    """A finding of a check. `error`: telemetry is lost, refused or not found, now or at the next
+    start. `warning`: this will happen unless somebody acts."""
 
     check: str
     """A stable word for programs: disk, clock, parts, ..."""
     severity: Severity
     text: str
-    """What is, for people."""
+    """Description of the problem, for people."""
     remedy: str = ""
-    """What to do; "" where nothing is to be done."""
+    """Recommended action; "" if none is necessary."""
 
 
 def worst(findings: Iterable[Finding]) -> Severity:
-    """The gravest severity; "ok" without findings."""
+    """Returns the highest severity; "ok" if there are no findings."""
     return max((one.severity for one in findings), key=SEVERITIES.index, default="ok")

@@ -1,4 +1,4 @@
-"""Whether a state database and a telemetry store belong to the same server
+"""Checks whether a state database and a telemetry store belong to the same server
 (`bootstrap/store_identity.py` has the table)."""
 
 from vedette.state.db.database import Database
@@ -15,15 +15,15 @@ from vedette.store.schema.tables import SCHEMA_VERSION
 
 
 def gone_parts(telemetry: Engine, state: Database) -> list[ListedPart]:
-    """Parts that were there when the server stopped, or before, and are not any more. Raises
-    UnavailableError."""
+    """Returns parts that existed when the server stopped, or before, and that no longer exist.
+    Raises UnavailableError."""
     before = read_parts(load_part_list(state, SCHEMA_VERSION))
     earlier = read_parts(load_lost_parts(state))
     return lost_parts(telemetry, before, earlier) if before or earlier else []
 
 
 def mismatch(telemetry: Engine, state: Database) -> str:
-    """What is wrong; "" where both belong together."""
+    """Returns what is wrong; "" if both belong together."""
     mine, theirs = load_identity(state), telemetry_identity.read_store_id(telemetry)
     if mine is not None and theirs is None and not mine.is_pending:
         return "the telemetry that belongs to this state database is missing"

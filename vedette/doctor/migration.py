@@ -1,5 +1,5 @@
-"""What a server kept beside databases that it is to move to. It would begin anew in these, and
-nothing could be moved there any more."""
+"""Checks for the data that a server kept before it was to move to other databases. If it started
+with these databases empty, the data could no longer be moved there."""
 
 from pathlib import Path
 from typing import Final
@@ -10,12 +10,12 @@ from vedette.store.engine.client import Engine
 from vedette.store.integrity.identity import read_store_id
 
 PLAN_FILE: Final = "migration.json"
-"""In the data directory while `vedette cluster migrate` moves its telemetry."""
+"""File in the data directory that exists while `vedette cluster migrate` moves telemetry."""
 
 
 def unmoved_state(data: Path, state: Database) -> str | None:
-    """What a server on this data directory has to say and refuses to start with; None where it may
-    start. Raises StartError where the database cannot be used."""
+    """Returns the reason for which a server on this data directory refuses to start; None if it may
+    start. Raises StartError if the database cannot be used."""
     old = data / "state.db"
     if state.name and old.exists() and is_unused(state):
         return _refusal(old, "migrate-state")
@@ -23,7 +23,7 @@ def unmoved_state(data: Path, state: Database) -> str | None:
 
 
 def unmoved_telemetry(data: Path, telemetry: Engine) -> str | None:
-    """The same of telemetry. Raises UnavailableError."""
+    """Does the same for telemetry. Raises UnavailableError."""
     old = data / "telemetry"
     if telemetry.capabilities.cluster and old.exists() and read_store_id(telemetry) is None:
         return _refusal(old, "migrate")
@@ -31,8 +31,9 @@ def unmoved_telemetry(data: Path, telemetry: Engine) -> str | None:
 
 
 def half_moved_telemetry(data: Path, telemetry: Engine) -> str | None:
-    """A refusal that --accept-store does not overrule: rows that a server wrote next to what is
-    still to be moved would end the move for good."""
+    """Returns a reason to refuse the start that --accept-store does not overrule: rows that a
+    server wrote next to data that is still to be moved would make it impossible to complete the
+    move."""
     if telemetry.capabilities.cluster and (data / PLAN_FILE).exists():
         return (
             "telemetry is being moved to the cluster: run `vedette cluster migrate` again, or "

@@ -1,2 +1,2 @@
-"""How threat intelligence gets in and what it matches: fetching, formats, synchronisation,
+"""Threat intelligence: fetching feeds, parsing their formats, synchronization, and matching
 indicators."""

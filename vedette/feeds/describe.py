@@ -1,4 +1,4 @@
-"""What the document of a feed says of itself: read when the feed is added."""
+"""Description of a feed from its own document, read when the feed is added."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,17 +11,21 @@ from vedette.feeds.fetch import Fetcher, Source
 from vedette.feeds.formats.documents import read_items
 from vedette.feeds.formats.json_pieces import BrokenDocumentError
 from vedette.feeds.taxii import is_taxii
-from vedette.limits import FEED_HEAD_BYTES_MAX, FEED_HEAD_S, FEED_NAME_CHARS_MAX
+from vedette.limits import FEED_HEAD_S, FEED_NAME_CHARS_MAX, Limit
 from vedette.model.findings.tag import YARA_FEED
 from vedette.model.threat.feed import FeedInfo, Report
+
+FEED_HEAD_BYTES_MAX: Limit[int] = 4 * 2**20
+"""Bytes of a document that are read for the description of a new feed."""
+
 
 _OTHERS: Final = re.compile(r"[^a-z0-9]")
 
 
 def fetch_info(fetcher: Fetcher, source: Source) -> FeedInfo:
-    """The description of a feed, empty where the document has none among its first bytes.
+    """Returns the description of a feed; empty if the start of the document contains none.
 
-    Raises FeedUnreachableError, and BrokenDocumentError for what is no feed at all.
+    Raises FeedUnreachableError, and BrokenDocumentError for a document that is not a feed.
     """
     with fetcher.open(source, seconds_max=FEED_HEAD_S) as document:
         if is_taxii(document):
@@ -34,14 +38,16 @@ def fetch_info(fetcher: Fetcher, source: Source) -> FeedInfo:
                     return item
                 has_reports = has_reports or isinstance(item, Report)
         except BrokenDocumentError:
-            # The head ends somewhere; without anything good in it, it is no feed.
+            # The head cuts the document off, so this error is expected unless no valid report
+            # precedes it.
             if not has_reports:
                 raise
         return FeedInfo()
 
 
 def with_name(info: FeedInfo, url: str, taken: Iterable[str]) -> FeedInfo:
-    """The description with a name that is not taken: its own, or one made of the URL."""
+    """Returns the description with a name that is not taken: its own, or a name derived from the
+    URL."""
     if info.name:
         return info
     split = urlsplit(url)

@@ -1,7 +1,7 @@
-"""Connections to the servers of feeds, through the guard of outgoing connections.
+"""Connections to feed servers, through the guard of outgoing connections.
 
-A name is resolved once, and the connection goes to the address that was judged; each redirect comes
-through here too.
+A name is resolved once, and the connection goes to the address that was checked. Each redirect is
+checked as well.
 """
 
 import ssl
@@ -15,17 +15,17 @@ from vedette.notify.egress import EgressPolicy, resolve
 
 
 class FeedUnreachableError(BadRequestError):
-    """A document that cannot be fetched; the message says why."""
+    """A document cannot be fetched; the message gives the reason."""
 
     reason = "feed_unreachable"
 
 
 class GuardedBackend(httpcore.SyncBackend):
-    """Connects to judged addresses only; TLS still asks for the name in the URL. Everything ends at
-    `until_s` of the monotonic clock, however slowly the other side speaks."""
+    """Connects only to permitted addresses; TLS still verifies the name in the URL. Everything ends
+    at `until_s` (monotonic clock), however slowly the server responds."""
 
     def __init__(self, policy: EgressPolicy | None, until_s: float) -> None:
-        """Without a policy every address is reached: for the operator's own proxy."""
+        """Without a policy all addresses are permitted: for the operator's own proxy."""
         self._policy = policy
         self._until_s = until_s
 
@@ -37,7 +37,7 @@ class GuardedBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to the first address that answers. Raises EgressError, and ConnectError."""
+        """Connects to the first address that answers. Raises EgressError, and ConnectError."""
         problem: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in self._addresses(host, port):
             try:
@@ -58,7 +58,7 @@ class GuardedBackend(httpcore.SyncBackend):
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A stream that ends at a time."""
+    """A stream with a deadline."""
 
     def __init__(self, stream: httpcore.NetworkStream, until_s: float) -> None:
         self._stream = stream
@@ -93,8 +93,8 @@ class _TimedStream(httpcore.NetworkStream):
 
 
 def check_behind_proxy(host: str, port: int, policy: EgressPolicy) -> None:
-    """Refuse what a proxy is to reach where it is known here to be forbidden; a name that only the
-    proxy can resolve is left to it. Raises EgressError."""
+    """Rejects a host behind a proxy if it resolves here to a forbidden address. A name that only
+    the proxy can resolve is left to the proxy. Raises EgressError."""
     try:
         resolve(host, port, policy)
     except OSError:

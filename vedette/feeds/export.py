@@ -1,5 +1,6 @@
-"""Feeds and reports in the cbfeeds format, by the rules of its public validator: what these rules
-do not allow is written otherwise where that means the same, else left out and counted."""
+"""Exports feeds and reports in the cbfeeds format, according to the rules of its public validator.
+Values that the rules forbid are rewritten if an equivalent form exists, else omitted and
+counted."""
 
 import re
 from base64 import b64decode, b64encode
@@ -16,7 +17,8 @@ _PARAMETER: Final = re.compile(r"(?:^|&)(?:q=|cb\.q\.)")
 _OTHERS: Final = re.compile(r"[^a-zA-Z0-9]")
 _LABEL: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]?")
 _UNRESERVED: Final = "*()"
-"""May stand in a query as they are, besides letters, digits, `-`, `_`, `.` and `~`."""
+"""Characters of a query that need no percent-encoding, besides letters, digits, `-`, `_`, `.` and
+`~`."""
 _IMAGE: Final = re.compile(
     rb"\x89PNG\r\n\x1a\n|GIF8[79]a|\xff\xd8\xff\xdb|\xff\xd8\xff...(?:JFIF|Exif)", re.DOTALL
 )
@@ -25,7 +27,7 @@ Body = dict[str, Any]
 
 
 def exported_info(feed: Mapping[str, Any]) -> Body:
-    """`feedinfo` of the record of a feed (docs/api-objects.md#feed)."""
+    """Returns the `feedinfo` of a feed's record (docs/api-objects.md#feed)."""
     name = str(feed["name"])
     info: Body = {
         "name": _OTHERS.sub("", name) or "feed",
@@ -42,9 +44,9 @@ def exported_info(feed: Mapping[str, Any]) -> Body:
 
 
 def exported_reports(report: Mapping[str, Any]) -> tuple[list[Body], int]:
-    """The reports that an object of the API becomes, and how many of its indicators are left out:
-    networks, names with `_`, and queries that are no `q=`. A report with queries on processes and
-    on binaries becomes two."""
+    """Converts a report of the API to exported reports, and returns them with the number of omitted
+    indicators: networks, names with `_`, and queries without a `q=` form. A report with queries
+    over processes and over binaries becomes two."""
     iocs = dict(report["iocs"])
     asked = iocs.pop("query", [])
     total = len(asked) + sum(map(len, iocs.values()))
@@ -83,8 +85,8 @@ def _query_groups(queries: list[Mapping[str, str]]) -> Iterator[Body]:
 
 
 def _encoded(query: str) -> str:
-    """A stored query with everything in it percent-encoded; "" for one that cannot be said with
-    `q=` or `cb.q.`."""
+    """Returns a stored query in percent-encoded form; "" for a query that has no form with `q=` or
+    `cb.q.`."""
     pairs = parse_qsl(query, keep_blank_values=True)
     if not any(is_part_of_query(key) for key, _ in pairs):
         return f"q={quote(unquote(query), safe=_UNRESERVED)}"
@@ -112,7 +114,7 @@ def _description(report: Mapping[str, Any]) -> Body:
 
 
 def _is_image(icon: object) -> bool:
-    """Whether it is a picture in the one spelling of base64 that the rules take."""
+    """Whether it is an image in the canonical base64 form that the rules require."""
     if not isinstance(icon, str):
         return False
     try:

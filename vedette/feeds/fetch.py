@@ -1,8 +1,8 @@
-"""Fetches the documents of feeds: `file://`, `http://` and `https://`, streamed within bounds.
+"""Fetches feed documents from `file://`, `http://` and `https://` URLs, streamed within limits.
 
-A transfer that breaks is resumed where it ended when the server names its version (a strong ETag)
-and takes ranges; otherwise the synchronisation fails and begins anew. Credentials and client
-certificates go to the host of the feed's URL only, not to where it redirects.
+A broken transfer resumes where it stopped if the server sends a strong ETag and supports ranges;
+otherwise the synchronization fails and starts over. Credentials and client certificates are sent
+only to the origin of the feed's URL, not to redirect targets.
 """
 
 import base64
@@ -22,39 +22,47 @@ import httpx
 from vedette import __version__
 from vedette.feeds.egress import FeedUnreachableError, GuardedBackend, check_behind_proxy
 from vedette.feeds.local_files import read_file
-from vedette.limits import (
-    FEED_CONNECT_S,
-    FEED_ERROR_CHARS_MAX,
-    FEED_PIECE_BYTES,
-    FEED_READ_S,
-    FEED_REDIRECTS_MAX,
-    FEED_RESUMES_MAX,
-    FEED_URL_SHOWN_CHARS,
-)
+from vedette.limits import FEED_ERROR_CHARS_MAX, FEED_PIECE_BYTES, FEED_URL_SHOWN_CHARS, Limit
 from vedette.model.threat.feed import shown_url
 from vedette.notify.egress import EgressError, EgressPolicy
+
+FEED_CONNECT_S: Limit[float] = 15.0
+"""Timeout (s) for connecting to the server of a feed, and for TLS."""
+
+FEED_READ_S: Limit[float] = 60.0
+"""Time (s) for which the server of a feed may stay silent within a document."""
+
+FEED_REDIRECTS_MAX: Limit[int] = 5
+"""Redirects followed from a feed's URL."""
+
+FEED_RESUMES_MAX: Limit[int] = 3
+"""Resumptions of a broken transfer."""
+
 
 ACCEPT: Final = "application/taxii+json;version=2.1, application/json, text/plain, */*;q=0.5"
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TIMEOUT: Final = {
-    "connect": FEED_CONNECT_S, "read": FEED_READ_S, "write": FEED_READ_S, "pool": FEED_CONNECT_S
-}  # fmt: skip
+    "connect": FEED_CONNECT_S,
+    "read": FEED_READ_S,
+    "write": FEED_READ_S,
+    "pool": FEED_CONNECT_S,
+}
 _UNCHANGED: Final = 304
 _PARTIAL: Final = 206
 _BROKEN: Final = (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError)
 _PORTS: Final = {"http": 80, "https": 443}
 _GZIP: Final = 31
-"""Window bits with which zlib reads gzip."""
+"""zlib's window bits for gzip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is fetched, and with which credentials."""
+    """URL and credentials of a document."""
 
     url: str
     is_checked: bool = True
-    """Whether the certificate of the server is checked."""
+    """Whether the server's certificate is verified."""
     by_proxy: bool = False
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
@@ -64,7 +72,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class FetchRules:
-    """What the settings allow."""
+    """Limits and permissions from the settings."""
 
     files: Path
     egress: EgressPolicy = field(default_factory=EgressPolicy)
@@ -76,17 +84,17 @@ class FetchRules:
 
 @dataclass(slots=True)
 class Document:
-    """An open document."""
+    """An open document of a feed, read in chunks."""
 
     chunks: Iterator[bytes]
-    """Decompressed; raises FeedUnreachableError where the transfer fails."""
+    """Decompressed chunks; iteration raises FeedUnreachableError if the transfer fails."""
     content_type: str = ""
     etag: str = ""
     is_unchanged: bool = False
 
 
 class Fetcher:
-    """Opens documents under some rules. Safe to share between threads."""
+    """Opens documents. Safe to share between threads."""
 
     def __init__(self, rules: FetchRules) -> None:
         self.rules = rules
@@ -95,10 +103,11 @@ class Fetcher:
     def open(
         self, source: Source, *, etag: str = "", seconds_max: float | None = None
     ) -> Iterator[Document]:
-        """The document of a source. With the `etag` of an earlier one it may be unchanged.
+        """Opens the document of a source. With the `etag` of an earlier document, the result may be
+        unchanged.
 
-        Raises FeedUnreachableError, here or while chunks are read: for what is refused, does not
-        answer, answers an error, or exceeds the bounds on bytes and time.
+        Raises FeedUnreachableError, also while chunks are read: for a forbidden address, a missing
+        or error response, and a document that exceeds the limits on bytes or time.
         """
         rules = self.rules
         until_s = time.monotonic() + (seconds_max or rules.seconds_max)
@@ -149,7 +158,7 @@ class _Transfer:
         self._response, self._pool = None, None
 
     def _follow(self, extra: Mapping[str, str]) -> httpcore.Response:
-        """The answer after all redirects, each of them checked like the first URL."""
+        """Returns the response after all redirects; each target is checked like the first URL."""
         for _ in range(FEED_REDIRECTS_MAX + 1):
             response = self._request(extra)
             if response.status not in _REDIRECTS:
@@ -160,15 +169,10 @@ class _Transfer:
         raise FeedUnreachableError(f"{_shown(self._url)}: more than {FEED_REDIRECTS_MAX} redirects")
 
     def _redirect(self, target: str) -> None:
-        try:
-            url = self._url.join(target)
-        except httpx.InvalidURL:
-            raise FeedUnreachableError(f"{_shown(self._url)} redirects to no URL") from None
-        if self._url.scheme == "https" and url.scheme != "https":
-            raise FeedUnreachableError(f"{_shown(self._url)} redirects to a URL without TLS")
+        url = followed_url(str(self._url), target)
         if _origin(url) != _origin(self._url):
             self._source = replace(self._source, username="", password="", certificate="", key="")
-        self._url = _checked_url(str(url))
+        self._url = url
 
     def _request(self, extra: Mapping[str, str]) -> httpcore.Response:
         self._pool = self._new_pool()
@@ -207,7 +211,7 @@ class _Transfer:
         )
 
     def _resumed(self, etag: str) -> Iterator[bytes]:
-        """The bytes as sent, across broken connections."""
+        """Yields the bytes as sent, across broken connections."""
         got = 0
         for attempt in range(FEED_RESUMES_MAX + 1):
             try:
@@ -243,7 +247,8 @@ def _tls(source: Source, rules: FetchRules) -> ssl.SSLContext:
 
 
 def _load_certificate(context: ssl.SSLContext, source: Source) -> None:
-    """The library reads files only: this one lies in memory and has no name."""
+    """Loads the client certificate from an anonymous in-memory file, since the library only reads
+    files."""
     descriptor = os.memfd_create("feed", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, f"{source.certificate}\n{source.key}\n".encode())
@@ -261,6 +266,22 @@ def _checked_url(text: str) -> httpx.URL:
         raise FeedUnreachableError(f"{_shown(text)!r} is no URL: {error}") from None
     if url.scheme not in ("http", "https") or not url.host:
         raise FeedUnreachableError(f"{_shown(text)!r} is no http:// or https:// URL")
+    return url
+
+
+def followed_url(base: str, target: str) -> httpx.URL:
+    """Resolves `target`, absolute or relative, against the URL of a document or redirect.
+
+    Only http:// and https:// URLs are followed, and never from TLS to a URL without TLS. Raises
+    FeedUnreachableError.
+    """
+    try:
+        begun = httpx.URL(base)
+        url = _checked_url(str(begun.join(target)))
+    except (httpx.InvalidURL, ValueError):
+        raise FeedUnreachableError(f"{_shown(base)} leads to no URL") from None
+    if begun.scheme == "https" and url.scheme != "https":
+        raise FeedUnreachableError(f"{_shown(base)} leads to a URL without TLS")
     return url
 
 
@@ -291,7 +312,7 @@ def _check_status(url: httpx.URL, response: httpcore.Response) -> None:
 
 
 def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Gzip in pieces of bounded size, however much a piece inflates to."""
+    """Decompresses gzip in pieces of bounded size, whatever the compression ratio."""
     inflater = zlib.decompressobj(_GZIP)
     try:
         for chunk in chunks:

@@ -1,20 +1,30 @@
-"""What becomes of hits of indicators: tags on segments and binaries, and detections."""
+"""Turns indicator hits into tags on segments and binaries, and into detections."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vedette.limits import INDICATOR_HITS_PAGE, IOC_CHARS_SHOWN
+from vedette.limits import INDICATOR_HITS_PAGE, Limit
 from vedette.model.findings.detection import Detection, Source
 from vedette.model.findings.tag import Tag
 from vedette.store.read.threat.indicator_matches import BinaryHit, SegmentHit
 from vedette.store.read.threat.record_matches import RecordHit
 
+IOC_CHARS_SHOWN: Limit[int] = 1_000
+"""Characters of an indicator in tags and alerts; only queries are longer."""
+
+
 _FIELDS: Final = {
-    "md5": "md5", "sha256": "sha256", "ja3": "ja3", "ja3s": "ja3s",
-    "dns": "domain", "ipv4": "ipaddr", "ipv6": "ipv6addr", "query": "query",
-}  # fmt: skip
-"""The search field of each type of indicators."""
+    "md5": "md5",
+    "sha256": "sha256",
+    "ja3": "ja3",
+    "ja3s": "ja3s",
+    "dns": "domain",
+    "ipv4": "ipaddr",
+    "ipv6": "ipv6addr",
+    "query": "query",
+}
+"""Search field of each indicator type."""
 
 Indicator = Mapping[str, Any]
 """A row of `indicators_with`."""
@@ -25,20 +35,20 @@ class Hits:
     """Hits of one group of rows."""
 
     by_key: dict[int, list[Indicator]] = field(default_factory=dict)
-    """Indicators by the key that rows have."""
+    """Maps row key to indicators."""
     segments: list[SegmentHit] = field(default_factory=list)
     binaries: list[BinaryHit] = field(default_factory=list)
     records: list[RecordHit] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
-    """Names of feeds."""
+    """Maps feed id to name."""
     ratings: Mapping[int, float] = field(default_factory=dict)
-    """What feeds are worth, 0 to 5; those without a rating are left out."""
+    """Maps feed id to rating, 0 to 5; omits feeds without a rating."""
     reports: Mapping[tuple[int, str], Mapping[str, Any]] = field(default_factory=dict)
     written: set[tuple[str, int, str, str, str]] = field(default_factory=set)
-    """Tags of rounds that were saved (`written_tags`)."""
+    """Tags of earlier rounds (`written_tags`)."""
 
     tagged: set[tuple[str, str, str, str]] = field(default_factory=set)
-    """Tags that binaries have (`written_binary_tags`)."""
+    """Existing tags of binaries (`written_binary_tags`)."""
 
     def has_room_for(self, other: "Hits") -> bool:
         """Whether both fit into one page."""
@@ -49,7 +59,7 @@ class Hits:
         return len(self.segments) + len(self.binaries) + len(self.records)
 
     def joined(self, other: "Hits") -> "Hits":
-        """The hits of both, before anything else is known of them."""
+        """Returns the hits of both, before further facts are loaded."""
         return Hits(
             self.by_key | other.by_key,
             [*self.segments, *other.segments],
@@ -61,7 +71,7 @@ class Hits:
         return [(one["feed_id"], one["report_id"]) for some in self.by_key.values() for one in some]
 
     def indicators(self, keys: tuple[int, ...]) -> Iterator[tuple[Indicator, Mapping[str, Any]]]:
-        """The indicators with these keys, each with its report."""
+        """Yields the indicators with these keys, each with its report."""
         for key in sorted(keys):
             for one in self.by_key.get(key, ()):
                 report = self.reports.get((one["feed_id"], one["report_id"]))
@@ -70,7 +80,7 @@ class Hits:
 
 
 def tags_of(hits: Hits) -> list[Tag]:
-    """The tags of segments that are not written yet, and of binaries that do not have them."""
+    """Returns the missing tags of segments and binaries."""
     tags = [_tag(hits, hit.segment.key, one, report) for hit, one, report in _new(hits)]
     found: dict[tuple[str, str, str, str], Tag] = {}
     for hit in hits.binaries:
@@ -80,8 +90,8 @@ def tags_of(hits: Hits) -> list[Tag]:
 
 
 def detections_of(hits: Hits) -> list[Detection]:
-    """One for each process, report and indicator, for each binary on a host, and for what a commit
-    has of each kind of records of a host."""
+    """Returns a detection per process, report and indicator; per binary on a host; and per commit,
+    host and kind of records."""
     found = [_detection(hits, hit, one, report) for hit, one, report in _new(hits)]
     of_binaries = {
         (hit.digest, hit.sensor_id, *_said(hits, one)): _of_binary(hits, hit, one, report)
@@ -108,7 +118,7 @@ def _new(hits: Hits) -> Iterator[tuple[SegmentHit, Indicator, Mapping[str, Any]]
 
 
 def _said(hits: Hits, one: Indicator) -> tuple[str, str, str]:
-    """Feed, report and indicator, as tags have them."""
+    """Returns feed, report and indicator in the form of tags."""
     return hits.names[one["feed_id"]].lower(), one["report_id"], _shown(one["value"])
 
 
@@ -162,8 +172,8 @@ def _of_binary(hits: Hits, hit: BinaryHit, one: Indicator, report: Mapping[str, 
 
 
 def _of_record(hits: Hits, hit: RecordHit, one: Indicator, report: Mapping[str, Any]) -> Detection:
-    """Records of one kind are one alert of the host a day: whoever guesses passwords makes
-    thousands."""
+    """Returns a detection of records. Records of one kind become one alert per host and day:
+    password guessing causes thousands of records."""
     known = {"Channel": hit.channel, "EventID": str(hit.event_id), "Provider_Name": hit.provider}
     return Detection(
         **_of_report(hits, one, report),
@@ -178,7 +188,7 @@ def _of_record(hits: Hits, hit: RecordHit, one: Indicator, report: Mapping[str, 
 
 
 def _of_report(hits: Hits, one: Indicator, report: Mapping[str, Any]) -> dict[str, Any]:
-    """What detections of an indicator have of its feed and report."""
+    """Returns the fields of detections that come from feed and report."""
     value = _shown(one["value"])
     return {
         "source": Source("feed", str(one["feed_id"])),

@@ -1,8 +1,8 @@
-"""Indicators that are queries: each is asked of the rows that values are matched with.
+"""Indicators that are queries: each runs over the rows that value indicators are matched with.
 
-A query that takes too long is asked of the rows in parts, so that nothing is passed over. One that
-takes too long all the same, or cannot be understood any more, is not asked again until a feed
-changes, and that is reported with the errors of its feed.
+A query that takes too long runs over parts of the rows, so that no row is skipped. A query that
+still takes too long, or is no longer valid, does not run again until a feed changes; the errors of
+its feed include it.
 """
 
 import time
@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import structlog
 
-from vedette import limits
 from vedette.errors import UnavailableError, VedetteError
 from vedette.feeds.indicator_hits import Hits
+from vedette.limits import Limit
 from vedette.model.binary_fields import BINARY
 from vedette.model.fields import PROCESS
 from vedette.query import check, compile_binaries, compile_segments
@@ -28,23 +28,33 @@ from vedette.store.read.threat.indicator_query_hits import (
     segments_matching,
 )
 
+INDICATOR_QUERIES_MAX: Limit[int] = 500
+"""Active query indicators; each takes about 40 ms per round."""
+
+INDICATOR_QUERY_S: Limit[float] = 10.0
+"""Timeout (s) of one query; a slower query runs over parts of the rows."""
+
+INDICATOR_QUERY_ROUND_S: Limit[float] = 60.0
+"""Time (s) after which a query's rows are not split further; the query is then stopped."""
+
+
 log = structlog.get_logger(__name__)
 
 _EVENTS: Final = "events"
 
 Report = Callable[[int, str, str], None]
-"""Keeps a problem for people: id of the feed, id of the report, what is wrong."""
+"""Reports a problem to users: feed id, report id, description."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
     row: Mapping[str, Any]
     number: int
-    """In place of a key; negative, so that it is none."""
+    """In place of a key; negative, so that it never equals a key."""
 
 
 class QueryIndicators:
-    """The query indicators in force. Not thread-safe."""
+    """The active query indicators. Not thread-safe."""
 
     def __init__(self, engine: Engine, report: Report) -> None:
         self._engine = engine
@@ -56,21 +66,22 @@ class QueryIndicators:
         return len(self._queries)
 
     def reload(self, names: Mapping[int, str], now_us: int) -> None:
-        """Read those of enabled feeds; those beyond `INDICATOR_QUERIES_MAX` are not asked."""
+        """Loads the queries of enabled feeds; reports those beyond `INDICATOR_QUERIES_MAX`, which
+        do not run."""
         rows = query_indicators(self._engine, sorted(names), now_us)
-        some = rows[: limits.INDICATOR_QUERIES_MAX]
-        left = Counter(row["feed_id"] for row in rows[limits.INDICATOR_QUERIES_MAX :])
+        some = rows[:INDICATOR_QUERIES_MAX]
+        left = Counter(row["feed_id"] for row in rows[INDICATOR_QUERIES_MAX:])
         for feed_id, count in left.items():
-            text = f"{count} queries are not asked: at most {limits.INDICATOR_QUERIES_MAX} are"
+            text = f"{count} queries are not asked: at most {INDICATOR_QUERIES_MAX} are"
             self._report(feed_id, "", text)
         self._queries = [_Query(row, -1 - number) for number, row in enumerate(some)]
 
     def find(self, rows: MatchedRows, added_after: int, now_us: int) -> Iterator[Hits]:
-        """The hits of the queries that were added after a version, in pages."""
+        """Yields pages of hits of the queries that were added after a version."""
         for query in list(self._queries):
             if query.row["added"] <= added_after:
                 continue
-            until_s = time.monotonic() + limits.INDICATOR_QUERY_ROUND_S
+            until_s = time.monotonic() + INDICATOR_QUERY_ROUND_S
             try:
                 for hits in self._in_parts(query, rows, now_us, until_s):
                     hits.by_key[query.number] = [query.row]
@@ -90,8 +101,8 @@ class QueryIndicators:
     def _in_parts(
         self, query: _Query, rows: MatchedRows, now_us: int, until_s: float
     ) -> Iterator[Hits]:
-        """The hits on some rows; on each half of them when they take too long together. What was
-        found before is found again then, and reported once."""
+        """Yields the hits on some rows; if they take too long together, the hits on each half. Hits
+        found before the split are found again, and deduplicated later."""
         try:
             yield from self._ask(query, rows, now_us)
         except UnavailableError as error:
@@ -102,7 +113,7 @@ class QueryIndicators:
                 yield from self._in_parts(query, half, now_us, until_s)
 
     def _ask(self, query: _Query, rows: MatchedRows, now_us: int) -> Iterator[Hits]:
-        text, seconds = query.row["value"], limits.INDICATOR_QUERY_S
+        text, seconds = query.row["value"], INDICATOR_QUERY_S
         if query.row["index_type"] == _EVENTS:
             checked = check(parse_stored(text, PROCESS), PROCESS, now_us=now_us)
             where = compile_segments(checked, prefix="ioc")

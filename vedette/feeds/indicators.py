@@ -1,17 +1,17 @@
-"""Matches indicators with new telemetry, behind a watermark, and new indicators with the stored
-past.
+"""Matches indicators with new telemetry, behind a watermark, and new indicators with stored
+telemetry.
 
     commits -> distinct keys -> those of indicators -> segments and binaries -> tags
             -> detections and watermark
 
-The keys of all indicators are one sorted array: 8 bytes each. The past is searched for those that
-were stored when the keys were read: of a later one, commits are not matched yet, and its feed or
-report may not be known. Tags lie in the telemetry store;
-detections and the watermark are one transaction of the state database after them. A crash between
-the two repeats the group of commits: tags that were written after the last round that was saved do
-not count as reported, so each hit is reported exactly once.
+The keys of all indicators are one sorted array of 8 bytes each. Stored telemetry is searched for
+the indicators that were stored when the keys were read: commits are not yet matched with later
+ones, and their feed or report may not be loaded.
 
-One server of a cluster runs rounds at a time, in one thread.
+The telemetry store contains the tags; detections and the watermark follow in one transaction of the
+state database. A crash in between repeats the group of commits: tags written after the last saved
+round do not count as reported, so each hit is reported exactly once. One server of a cluster runs
+rounds at a time, in one thread.
 """
 
 import time
@@ -24,11 +24,11 @@ from typing import Final
 import numpy as np
 import structlog
 
-from vedette import limits
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import Clock
 from vedette.feeds.indicator_hits import Hits, Indicator, detections_of, tags_of
 from vedette.feeds.indicator_queries import QueryIndicators
+from vedette.limits import Limit
 from vedette.state.db.database import Database, Transaction
 from vedette.state.jobs import past_search, watermarks
 from vedette.state.jobs.past_search import PastSearch
@@ -54,13 +54,29 @@ from vedette.store.read.threat.indicator_matches import (
 )
 from vedette.store.write.tags import write_tags
 
+INDICATOR_ROWS_A_ROUND: Limit[int] = 100_000
+"""Rows of commits matched at once; their hits are in memory."""
+
+INDICATOR_ROUND_GROUPS: Limit[int] = 20
+"""Groups of commits in one round, so that stored telemetry gets its turn."""
+
+INDICATOR_PAST_ROWS: Limit[int] = 200_000
+"""Stored segments that one step of the search of stored telemetry reads."""
+
+INDICATOR_PAST_STEPS: Limit[int] = 5
+"""Steps of the search of stored telemetry in one round; limits how long new commits wait."""
+
+INDICATOR_RELOAD_S: Limit[float] = 60.0
+"""Interval (s) for rereading keys without a change of feeds, since indicators expire."""
+
+
 log = structlog.get_logger(__name__)
 
 FOLLOWER: Final = "indicators"
-"""Name of the watermark: the newest commit that was matched."""
+"""Name of the watermark with the newest matched commit."""
 
 SAVED: Final = "indicators saved"
-"""Name of the watermark with the time of the last tags that were saved, in microseconds."""
+"""Name of the watermark with the time (us) of the last saved tags."""
 
 _COMMITS: Final = "seq > {after:UInt64} AND seq <= {until:UInt64}"
 _WINDOWS: Final = "window_ms > {after:UInt64} AND window_ms <= {until:UInt64}"
@@ -68,10 +84,11 @@ _STORED: Final = (
     "toUnixTimestamp64Milli(committed) > {after:UInt64} "
     "AND toUnixTimestamp64Milli(committed) <= {until:UInt64}"
 )
-"""Kept records belong to the windows that follow the one before: all have their turn once."""
+"""Kept records belong to the window range in which they were committed, so that each is searched
+once."""
 _NO_SEGMENTS: Final = "0"
 _END_MS: Final = 2**62
-"""After all that is stored."""
+"""After all stored telemetry."""
 _LAST_VERSION: Final = 2**63
 _NO_KEYS: Final[Keys] = np.zeros(0, np.uint64)
 
@@ -80,21 +97,21 @@ Within = Callable[[Transaction], None]
 
 @dataclass(slots=True)
 class _Known:
-    """The indicators in force, as they were read last."""
+    """The indicators in force, as last read."""
 
     version: int = -1
     newest: int = -1
-    """The greatest version with which one of them was added."""
+    """Highest version at which any of them was added."""
     read_s: float = 0.0
     names: dict[int, str] = field(default_factory=dict)
-    """Enabled feeds."""
+    """Names of enabled feeds, by id."""
     ratings: dict[int, float] = field(default_factory=dict)
     keys: Keys = field(default_factory=lambda: _NO_KEYS)
     bits: list[int] = field(default_factory=list)
 
 
 class IndicatorRounds:
-    """See the module. Not thread-safe."""
+    """Runs the matching (see the module). Not thread-safe."""
 
     def __init__(
         self,
@@ -105,8 +122,9 @@ class IndicatorRounds:
         settled: Callable[[], int],
         settle_s: float = 0.0,
     ) -> None:
-        """`settled` is the newest commit that is over (`IngestQueue.settled_seq`). After `settle_s`
-        every replica that is asked has an indicator (`servers/joining.py`)."""
+        """`settled` returns the newest commit up to which all commits have ended
+        (`IngestQueue.settled_seq`). After `settle_s`, every queried replica has an indicator
+        (`servers/joining.py`)."""
         self._engine = engine
         self._database = database
         self._clock = clock
@@ -117,27 +135,28 @@ class IndicatorRounds:
         self._queries = QueryIndicators(engine, partial(feeds.note_problem, database))
 
     def begin(self) -> None:
-        """Call it before anything can be stored: what comes from here on is matched, though it came
-        before the first round. Raises UnavailableError."""
+        """Call before anything can be stored, so that telemetry from now on is matched although it
+        precedes the first round. Raises UnavailableError."""
         if watermarks.load(self._database, FOLLOWER) is None:
             self._save(self._settled())
 
     def run(self) -> int:
-        """One round; returns the number of new hits. Raises UnavailableError; the next round goes
-        on from the last group that was saved."""
+        """Runs one round and returns the number of new hits. Raises UnavailableError; the next
+        round continues after the last saved group."""
         self._reload()
         settled = self._settled()
         after = watermarks.load(self._database, FOLLOWER)
         if after is None:
-            # Nobody knows any more when the server began: all is the past of every indicator.
+            # The server's start is unknown, so everything stored counts as past for every
+            # indicator.
             self._save(settled)
             after = settled
         found = 0
-        for _ in range(limits.INDICATOR_ROUND_GROUPS):
+        for _ in range(INDICATOR_ROUND_GROUPS):
             if not len(self._known.keys) and not self._queries.count:
                 self._save(settled)
                 break
-            commits = next_commits(self._engine, after, settled, limits.INDICATOR_ROWS_A_ROUND)
+            commits = next_commits(self._engine, after, settled, INDICATOR_ROWS_A_ROUND)
             if commits is None:
                 break
             rows = MatchedRows(_COMMITS, commits.params, _COMMITS, _COMMITS)
@@ -147,7 +166,7 @@ class IndicatorRounds:
         return found + self._search_past()
 
     def _search_past(self) -> int:
-        """Some steps through the stored past for indicators that are new."""
+        """Runs some steps of the search of stored telemetry for new indicators."""
         past, found = past_search.load(self._database), 0
         if not past.is_running:
             if self._known.newest <= past.done:
@@ -156,12 +175,12 @@ class IndicatorRounds:
         keys = indicator_keys(
             self._engine, sorted(self._known.names), self._clock.now_us(), past.done
         )
-        for _ in range(limits.INDICATOR_PAST_STEPS):
-            until = next_windows(self._engine, past.window_ms, limits.INDICATOR_PAST_ROWS)
-            # All binaries are asked with the first windows.
+        for _ in range(INDICATOR_PAST_STEPS):
+            until = next_windows(self._engine, past.window_ms, INDICATOR_PAST_ROWS)
+            # The first window range covers all binaries.
             binaries = "" if past.window_ms else "1"
             params = {"after": past.window_ms, "until": until or _END_MS}
-            # After the last windows there are only records left.
+            # After the last windows only records remain.
             windows = _WINDOWS if until or not past.window_ms else _NO_SEGMENTS
             rows = MatchedRows(windows, params, binaries, _STORED)
             done = past.done
@@ -173,13 +192,14 @@ class IndicatorRounds:
         return found
 
     def _newest_us(self) -> int:
-        """Up to which versions indicators count as read: of two that are under way to a replica the
-        later may be there first. A version is a time, or one more than the version before."""
+        """Returns the version up to which indicators count as read: of two that are replicated
+        concurrently, the later may arrive first. A version is a time, or the previous version plus
+        one."""
         return self._clock.now_us() - self._settle_us if self._settle_us else _LAST_VERSION
 
     def _match(self, rows: MatchedRows, keys: Keys, added_after: int, within: Within) -> int:
-        """Matches some rows and saves what was found, page by page; `within` with the last. The
-        number of new hits."""
+        """Matches rows and saves the hits page by page, with `within` in the last transaction.
+        Returns the number of new hits."""
         now_us, found = self._clock.now_us(), 0
         saved_us = watermarks.load(self._database, SAVED) or 0
         waiting: Hits | None = None
@@ -198,7 +218,7 @@ class IndicatorRounds:
         return found
 
     def _of_values(self, rows: MatchedRows, keys: Keys, now_us: int) -> Iterator[Hits]:
-        """The hits of indicators that are values, in pages."""
+        """Yields pages of hits of value indicators."""
         known = self._known
         if not len(keys):
             return
@@ -219,7 +239,7 @@ class IndicatorRounds:
                 yield Hits(by_key=dict(by_key), records=records)
 
     def _finish(self, hits: Hits, saved_us: int, within: Within | None = None) -> int:
-        """Tags and reports a page; the last one is saved with all before it."""
+        """Tags and reports a page of hits. The last page also saves the watermarks."""
         segments = [hit.segment for hit in hits.segments]
         hits.names, hits.ratings = self._known.names, self._known.ratings
         hits.reports = reports_of(self._engine, hits.report_keys())
@@ -229,7 +249,7 @@ class IndicatorRounds:
         tags, detections = tags_of(hits), detections_of(hits)
         if tags:
             write_tags(self._engine, tags)
-        until_us = time.time_ns() // 1_000  # as tags are dated
+        until_us = time.time_ns() // 1_000  # the clock that dates tags
 
         def save(transaction: Transaction) -> None:
             if within is not None:
@@ -240,11 +260,11 @@ class IndicatorRounds:
         return len(detections)
 
     def _reload(self) -> None:
-        """Reads the keys anew when feeds have changed or there are new ones, and from time to time:
-        some expire."""
+        """Rereads the keys when feeds have changed or indicators were added, and periodically,
+        since indicators expire."""
         known, version = self._known, feeds.indicator_version(self._database)
         newest = newest_added(self._engine, self._newest_us())
-        is_old = time.monotonic() - known.read_s > limits.INDICATOR_RELOAD_S
+        is_old = time.monotonic() - known.read_s > INDICATOR_RELOAD_S
         if version == known.version and newest <= known.newest and not is_old:
             return
         enabled = [feed for feed in feeds.all_feeds(self._database) if feed.enabled]

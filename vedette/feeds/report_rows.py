@@ -1,4 +1,4 @@
-"""Reports and indicators as rows of the telemetry store."""
+"""Converts reports and indicators to rows of the telemetry store."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,7 +9,7 @@ import xxhash
 from vedette.model.address import pack_address
 from vedette.model.event import UNKNOWN_IP
 from vedette.model.threat.feed import Ioc, Report
-from vedette.state.policy.feeds import Feed
+from vedette.record.objects.feed import Feed
 from vedette.store.read.threat.reports import KnownReport
 
 Row = dict[str, Any]
@@ -21,14 +21,17 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 def content_of(report: Report) -> int:
-    """A hash of everything that a report says."""
-    return xxhash.xxh3_64_intdigest(_ENCODER.encode(report))
+    """Returns a hash of a report's contents, except the start of its indicators' validity: a report
+    that is not valid yet has no indicators."""
+    said = msgspec.structs.asdict(report)
+    del said["valid_from_us"]
+    return xxhash.xxh3_64_intdigest(_ENCODER.encode(said))
 
 
 def report_row(
     feed: Feed, report: Report, known: KnownReport | None, *, sync: int, version: int
 ) -> Row:
-    """The row of a report; one without indicators is withdrawn."""
+    """Returns the row of a report; a report without indicators is marked as deleted."""
     row: Row = {
         "feed_id": feed.id,
         "report_id": report.id,
@@ -51,8 +54,8 @@ def report_row(
 
 
 def indicator_rows(feed: Feed, report: Report, known: Iterable[Row], version: int) -> list[Row]:
-    """The rows that make the stored indicators of a report what it says now: those that are new or
-    say something else, and those that are gone."""
+    """Returns the rows that update the stored indicators of a report: new, changed and removed
+    ones."""
     stored = {(row["ioc_type"], row["value"]): row for row in known}
     rows = []
     for ioc in report.iocs:
@@ -68,7 +71,8 @@ def indicator_rows(feed: Feed, report: Report, known: Iterable[Row], version: in
 
 
 def packed_network(ioc_type: str, value: str) -> tuple[bytes, int]:
-    """First address and prefix bits, of 128, of an indicator; zeros for one that is no address."""
+    """Returns first address and prefix bits (of 128) of an indicator; zeros if it is not an
+    address."""
     if ioc_type not in ("ipv4", "ipv6"):
         return UNKNOWN_IP, 0
     address, _, bits = value.partition("/")
@@ -101,8 +105,16 @@ def _lists(report: Report) -> Row:
     lists: Row = {
         name: []
         for name in (
-            *("md5", "sha256", "ja3", "ja3s", "domain", "query", "query_index", "network"),
-            *("ipaddr", "ipv6addr"),
+            "md5",
+            "sha256",
+            "ja3",
+            "ja3s",
+            "domain",
+            "query",
+            "query_index",
+            "network",
+            "ipaddr",
+            "ipv6addr",
         )
     }
     for ioc in report.iocs:

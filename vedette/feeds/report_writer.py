@@ -1,7 +1,7 @@
-"""Writing reports and indicators: one writer at a time, each with a later version.
+"""Writes reports and indicators: one writer at a time, each with a later version.
 
-The search of the past relies on it: a report is written after its indicators, so that every
-indicator up to the newest version of reports has its report (`newest_added`).
+The search of stored telemetry depends on the order: a report is written after its indicators, so
+every indicator up to the newest version of reports has its report (`newest_added`).
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from vedette.store.engine.client import Engine
 from vedette.store.read.threat.reports import latest_version
 
 _REPORT_WRITERS: Final = "reports"
-"""Name of the exclusion of all who read, change and write reports."""
+"""Name of the lock for reading, changing and writing reports."""
 
 
 @contextmanager
 def writing_reports(engine: Engine, database: Database, clock: Clock) -> Iterator[int]:
-    """Within it nobody else reads, changes and writes reports, on any server.
+    """Holds the lock on reports across all servers.
 
-    The value is the version of what is written: later than all that is stored, also by servers
+    Yields the version for the writes: later than all stored versions, including those from servers
     whose clocks are ahead.
     """
     with database.exclusive(_REPORT_WRITERS):

@@ -1,5 +1,5 @@
-"""Which feeds are synchronised when: those that somebody asked for at once, the others by the
-clock, with growing pauses after failures. One server of a cluster reads a feed at a time."""
+"""Schedule of feed synchronization: requested feeds first, the others by time, with growing pauses
+after failures. One server of a cluster reads a feed at a time."""
 
 import threading
 from dataclasses import dataclass, field
@@ -9,12 +9,23 @@ import structlog
 from vedette.errors import BadRequestError, NotFoundError, UnavailableError
 from vedette.feeds.report_writer import writing_reports
 from vedette.feeds.synchronise import Parts, Progress, describe, synchronise
-from vedette.limits import SYNC_LEASE_S, SYNC_RETRY_S, SYNC_RETRY_S_MAX
+from vedette.limits import Limit
+from vedette.record.objects.feed import Feed
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy import feeds
-from vedette.state.policy.feeds import EVERYTHING, Feed
+from vedette.state.policy.feeds import EVERYTHING
 from vedette.store.read.threat.reports import stored_feeds
 from vedette.store.write.reports import delete_feed
+
+SYNC_LEASE_S: Limit[float] = 120.0
+"""Time (s) for which a synchronizing server may be silent before another one takes over."""
+
+SYNC_RETRY_S: Limit[float] = 60.0
+"""Pause (s) after a failed synchronization; doubles with each further failure."""
+
+SYNC_RETRY_S_MAX: Limit[float] = 3_600.0
+"""Maximum pause (s) after failed synchronizations."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -22,14 +33,14 @@ _SECOND_US = 1_000_000
 
 
 class StoppedError(UnavailableError):
-    """The server stops, or another one has taken over, or the feed is gone."""
+    """The server is stopping, another server has taken over, or the feed was deleted or changed."""
 
     reason = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Synchronises the feeds that are due."""
+    """Synchronizes the feeds that are due."""
 
     parts: Parts
     leases: Leases
@@ -37,8 +48,8 @@ class Schedule:
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def run_due(self) -> int:
-        """Synchronise every feed that is due; how many there were. A failure of one is noted with
-        it and does not concern the others."""
+        """Synchronizes every due feed and returns their number. The failure of a feed is recorded
+        with it and does not affect others."""
         done = 0
         for feed in feeds.due(self.parts.database, self.parts.clock.now_us()):
             if self.stopping.is_set():
@@ -51,7 +62,7 @@ class Schedule:
         return done
 
     def run(self, feed: Feed) -> Progress:
-        """Synchronise one feed and note how that went."""
+        """Synchronizes one feed and records the result."""
         parts, progress = self.parts, Progress()
         is_full = feed.sync_wanted == EVERYTHING
         feeds.begin_sync(parts.database, feed.id, parts.clock.now_us())
@@ -97,7 +108,7 @@ class Schedule:
         log.warning("a feed could not be synchronised", feed=feed.name, problem=problem)
 
     def _remove_orphans(self) -> None:
-        """What was stored of a feed while it was being deleted."""
+        """Deletes reports that were stored for a feed while it was being deleted."""
         known = {feed.id for feed in feeds.all_feeds(self.parts.database)}
         parts = self.parts
         for feed_id in stored_feeds(parts.engine) - known:

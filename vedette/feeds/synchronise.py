@@ -1,11 +1,12 @@
-"""Brings the stored reports of a feed to what its document says.
+"""Synchronizes the stored reports of a feed with its document.
 
-Incremental: new reports, and those with a later timestamp; deletions are not seen. Full: every
-report, also changes under the same timestamp, and what the document no longer has is deleted, but
-only after it was read to its end. Memory holds one batch of reports, whatever the size.
+Incremental: stores new reports, and reports with a later timestamp; does not detect deletions.
+Full: compares every report, including changes with the same timestamp, and deletes reports that the
+document no longer contains, but only after reading it completely. Memory holds one batch of
+reports, whatever the size of the document.
 
-Indicators are written before the report that has them: a synchronisation that is killed leaves no
-report that looks newer than its indicators, so the next one takes it again.
+Indicators are written before their report. A killed synchronization therefore leaves no report that
+seems newer than its indicators, and the next one repeats it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,25 +14,23 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import structlog
 
 from vedette.clock import Clock
 from vedette.errors import BadRequestError, NotFoundError, UnavailableError
 from vedette.feeds.fetch import Fetcher, Source
-from vedette.feeds.formats.documents import read_items
+from vedette.feeds.formats.documents import DOCUMENT, or_problem, read_items
 from vedette.feeds.report_rows import content_of, indicator_rows, report_row
 from vedette.feeds.report_writer import writing_reports
 from vedette.feeds.taxii import Reader, is_taxii
-from vedette.limits import (
-    FEED_ERRORS_MAX,
-    SYNC_IOCS_BATCH,
-    SYNC_REPORTS_BATCH,
-)
+from vedette.limits import FEED_ERRORS_MAX, Limit
 from vedette.model.threat.feed import BrokenPart, Item, Report
+from vedette.record.objects.feed import Feed
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 from vedette.state.policy import feeds
-from vedette.state.policy.feeds import Feed, SyncResult
+from vedette.state.policy.feeds import SyncResult
 from vedette.store.engine.client import Engine
 from vedette.store.read.threat.reports import (
     KnownReport,
@@ -46,15 +45,22 @@ from vedette.store.write.reports import (
     write_reports,
 )
 
+SYNC_REPORTS_BATCH: Limit[int] = 2_000
+"""Reports per insert of a synchronization."""
+
+SYNC_IOCS_BATCH: Limit[int] = 50_000
+"""Indicators after which a batch of reports is stored, even if it has fewer reports."""
+
+
 log = structlog.get_logger(__name__)
 
 KeepAlive = Callable[[], None]
-"""Called between batches; raises where the synchronisation must not go on."""
+"""Called between batches; raises if the synchronization must stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a synchronisation works with."""
+    """Services that a synchronization uses."""
 
     engine: Engine
     database: Database
@@ -65,7 +71,7 @@ class Parts:
 
 @dataclass(slots=True)
 class Progress:
-    """What a synchronisation has done so far."""
+    """Progress of a synchronization."""
 
     format: str = ""
     etag: str = ""
@@ -75,9 +81,15 @@ class Progress:
     iocs: int = 0
     errors: int = 0
     kept: list[BrokenPart] = field(default_factory=list)
+    problem: str = ""
+    """Problem of the whole document, which was read completely."""
+    awaited: int = 0
+    """Reports whose indicators are not valid yet."""
 
     def broken(self, part: BrokenPart) -> None:
         self.errors += 1
+        if part.place == DOCUMENT:
+            self.problem = f"the document: {part.problem}"
         if len(self.kept) < FEED_ERRORS_MAX:
             self.kept.append(part)
 
@@ -92,11 +104,13 @@ class Progress:
             iocs_read=self.iocs,
             errors=self.errors,
             kept_errors=self.kept,
+            problem=self.problem,
         )
 
 
 def source_of(parts: Parts, feed: Feed) -> Source:
-    """What is fetched for a feed. Raises UnavailableError where its secrets cannot be opened."""
+    """Returns URL and credentials of a feed. Raises UnavailableError if its secrets cannot be
+    decrypted."""
     secrets = feeds.credentials(parts.database, feed.id, parts.sealing)
     return Source(
         url=feed.feed_url,
@@ -112,10 +126,10 @@ def source_of(parts: Parts, feed: Feed) -> Source:
 def synchronise(
     parts: Parts, feed: Feed, progress: Progress, keep_alive: KeepAlive, *, is_full: bool
 ) -> None:
-    """Fetch and store a feed; `progress` is called all the while.
+    """Fetches and stores a feed; updates `progress` and calls `keep_alive` between batches.
 
-    Raises FeedUnreachableError, BrokenDocumentError and UnavailableError; what was stored until
-    then stays, and is right.
+    Raises FeedUnreachableError, BrokenDocumentError and UnavailableError; everything stored before
+    stays and is consistent.
     """
     etag = "" if is_full else feed.etag
     source = source_of(parts, feed)
@@ -125,21 +139,24 @@ def synchronise(
             return
         if is_taxii(document):
             progress.format = "taxii"
-            items = Reader(parts.fetcher, source).items(document.chunks)
+            items = or_problem("taxii", Reader(parts.fetcher, source).items(document.chunks))
         else:
             progress.format, items = read_items(document.chunks)
         writer = _Writer(parts, feed, progress, is_full=is_full)
         for batch in _batches(items):
             keep_alive()
             writer.write(batch)
-        progress.etag = "" if is_taxii(document) else document.etag
+        # Without an ETag the document is read again: so that the problem of an empty document stays
+        # until it has indicators, and because some reports become valid later.
+        is_over = not (is_taxii(document) or progress.problem or progress.awaited)
+        progress.etag = document.etag if is_over else ""
     if is_full:
         keep_alive()
         progress.deleted = writer.delete_unseen()
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Items in batches of bounded memory."""
+    """Yields items in batches of bounded memory."""
     batch: list[Item] = []
     iocs = 0
     for item in items:
@@ -153,17 +170,18 @@ def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 class _Writer:
-    """Stores the batches of one synchronisation."""
+    """Stores the batches of one synchronization."""
 
     def __init__(self, parts: Parts, feed: Feed, progress: Progress, *, is_full: bool) -> None:
         self._parts = parts
         self._feed = feed
         self._progress = progress
         self._is_full = is_full
+        self._now_us = parts.clock.now_us()
         self._sync = max(latest_version(parts.engine) + 1, parts.clock.now_us())
 
     def write(self, batch: list[Item]) -> None:
-        """Store a batch, while nobody else changes reports."""
+        """Stores a batch, under the lock on reports."""
         with self._alone() as version:
             self._write(batch, version)
 
@@ -192,16 +210,19 @@ class _Writer:
         self._progress.changed += len(changed)
 
     def delete_unseen(self) -> int:
-        """Delete what a full synchronisation did not see; how many reports."""
+        """Deletes reports that a full synchronization did not contain and returns their number."""
         with self._alone() as version:
             return delete_unseen(self._parts.engine, self._feed.id, self._sync, version)
 
     def _distinct(self, batch: list[Item]) -> dict[str, Report]:
-        """The reports of a batch by id, the first one of each."""
+        """Returns the reports of a batch by id; of duplicates, the first."""
         found: dict[str, Report] = {}
         for one in batch:
             if not isinstance(one, Report):
                 continue
+            if one.valid_from_us > self._now_us:
+                one = msgspec.structs.replace(one, iocs=())
+                self._progress.awaited += 1
             self._progress.read += 1
             self._progress.iocs += len(one.iocs)
             if found.setdefault(one.id, one) is not one:
@@ -216,18 +237,20 @@ class _Writer:
 
     def _is_taken(self, report: Report, known: KnownReport | None) -> bool:
         if known is None:
-            return True
+            return report.valid_from_us <= self._now_us
         if known.sync == self._sync:
             self._twice(report)
             return False
         if self._is_full:
             return known.content != content_of(report) or (known.is_deleted and bool(report.iocs))
-        return report.time_us > known.update_us
+        is_valid_now = known.is_deleted and report.valid_from_us > 0 and bool(report.iocs)
+        return report.time_us > known.update_us or is_valid_now
 
     def _write_indicators(
         self, reports: list[Report], known: dict[str, KnownReport], version: int
     ) -> None:
-        """In slices, so that the stored indicators that they are compared with fit into memory."""
+        """Writes indicators in slices, so that the stored indicators for comparison fit into
+        memory."""
         waiting: list[Report] = []
         stored = 0
         for one in reports:
@@ -255,7 +278,7 @@ class _Writer:
 
 
 def describe(error: Exception) -> str:
-    """What is kept and shown of a failed synchronisation."""
+    """Returns the description of a failed synchronization that is stored and shown."""
     if isinstance(error, BadRequestError | UnavailableError | NotFoundError):
         return error.message
     return f"{type(error).__name__}: a fault of the server, see its log"

@@ -1,24 +1,31 @@
-"""TAXII 2.1: from any of its URLs (discovery, API root, collections, one collection, its objects)
-down to the objects of every collection that may be read, page by page.
+"""TAXII 2.1: follows any TAXII URL (discovery, API root, collections, one collection, its objects)
+to the objects of every readable collection, page by page.
 
-Credentials go to the server of the feed's URL only.
+Credentials are sent only to the server of the feed's URL.
 """
 
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
 from vedette.feeds.egress import FeedUnreachableError
-from vedette.feeds.fetch import Document, Fetcher, Source
+from vedette.feeds.fetch import Document, Fetcher, Source, followed_url
 from vedette.feeds.formats import stix
 from vedette.feeds.formats.json_pieces import ELEMENT, Piece, cut
-from vedette.limits import FEED_PAGE_OBJECTS, FEED_PAGES_MAX
+from vedette.limits import Limit
 from vedette.model.threat.feed import Item
-from vedette.state.policy.feeds import server_of
+from vedette.record.objects.feed import server_of
+
+FEED_PAGES_MAX: Limit[int] = 100_000
+"""Pages of one TAXII collection or MISP feed, after which a server that never ends is abandoned."""
+
+FEED_PAGE_OBJECTS: Limit[int] = 1_000
+"""Objects requested per page of a TAXII collection."""
+
 
 CONTENT_TYPE: Final = "application/taxii+json"
 
@@ -27,12 +34,12 @@ _WANTED: Final = (stix.OBJECTS, ("collections", ELEMENT), *((name,) for name in 
 
 
 def is_taxii(document: Document) -> bool:
-    """Whether a server of TAXII has answered."""
+    """Whether a TAXII server sent the document."""
     return document.content_type.partition(";")[0].strip().lower() == CONTENT_TYPE
 
 
 class Reader:
-    """Reads one feed from a TAXII server, within the time that one document may take."""
+    """Reads one feed from a TAXII server, within the time limit of a document."""
 
     def __init__(self, fetcher: Fetcher, source: Source) -> None:
         self._fetcher = fetcher
@@ -41,7 +48,7 @@ class Reader:
         self._pages = 0
 
     def items(self, chunks: Iterable[bytes], url: str = "") -> Iterator[Item]:
-        """The reports behind a document, and what is broken in them.
+        """Yields the reports that a document leads to, and their broken parts.
 
         Raises FeedUnreachableError and BrokenDocumentError.
         """
@@ -63,7 +70,8 @@ class Reader:
         folder = url.partition("?")[0].rstrip("/") + "/"
         if isinstance(found.get("api_roots"), list):
             for root in found["api_roots"]:
-                yield from self._next(urljoin(url, str(root)).rstrip("/") + "/collections/")
+                followed = str(followed_url(url, str(root))).rstrip("/")
+                yield from self._next(f"{followed}/collections/")
         elif isinstance(found.get("versions"), list):
             yield from self._next(f"{folder}collections/")
         elif found.get("can_read") is True and isinstance(found.get("id"), str):
@@ -78,7 +86,7 @@ class Reader:
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise FeedUnreachableError("the collection takes too long (setting feed_timeout_s)")
-        source = replace(self._source, url=url)
+        source = replace(self._source, url=str(followed_url(self._source.url, url)))
         if server_of(url) != server_of(self._source.url):
             source = replace(source, username="", password="", certificate="", key="")
         with self._fetcher.open(source, seconds_max=left_s) as document:
@@ -86,7 +94,7 @@ class Reader:
 
 
 def _readable(piece: Piece) -> list[str]:
-    """The id of a collection that may be read."""
+    """Returns the id of a collection if it is readable, else []."""
     body = _value(piece)
     if isinstance(body, dict) and body.get("can_read") is True and isinstance(body.get("id"), str):
         return [body["id"]]
@@ -101,7 +109,7 @@ def _value(piece: Piece) -> Any:
 
 
 def _with_query(url: str, following: str = "") -> str:
-    """A page of a collection."""
+    """Returns the URL of a page of a collection."""
     split = urlsplit(url)
     query = {"limit": str(FEED_PAGE_OBJECTS)} | ({"next": following} if following else {})
     return split._replace(query=urlencode(query)).geturl()

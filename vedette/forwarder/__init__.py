@@ -1,1 +1,2 @@
-"""Sending alerts and events on to object stores, files and other systems, with a checkpoint."""
+"""Sends alerts and events to object stores, files and other systems, and keeps a checkpoint of what
+was sent."""

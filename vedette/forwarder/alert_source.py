@@ -1,8 +1,8 @@
-"""Alerts as records of forwarders, each once, in the order they were made.
+"""Reads alerts for forwarders, each once, in the order of their creation.
 
-An alert's position is its time of creation, which no two alerts have and which only grows
-(`alerting/alert_rows.set_creation_times`). Whoever writes alerts holds `ALERT_WRITERS`: while
-nobody does, all up to the newest one are visible.
+The position of an alert is its creation time, which is unique and only grows
+(`alerting/alert_rows.set_creation_times`). Writers of alerts hold `ALERT_WRITERS`: while none does,
+all alerts up to the newest are visible.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ RenderAlerts = Callable[[Sequence[AlertRow]], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class AlertSource:
-    """A `RecordSource`."""
+    """The `RecordSource` of alerts."""
 
     engine: Engine
     database: Database
@@ -67,7 +67,8 @@ class AlertSource:
         condition(self.engine, wanted, self.settings, self.clock.now_us())
 
     def _settled(self, after: int) -> int:
-        """Up to which position all alerts can be seen; none after `after` where it is that."""
+        """Returns the position up to which all alerts are visible; none after `after` where that is
+        the newest."""
         with self.database.exclusive(ALERT_WRITERS):
             alert_writers.check_over(self.database)
             return newest_creation_us(self.engine, after)

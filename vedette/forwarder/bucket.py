@@ -1,8 +1,8 @@
-"""A bucket of any S3-compatible object store, which is addressed in the path.
+"""A bucket of any S3-compatible object store, addressed in the path.
 
-An object is put by one request, so it is there whole or not at all. Its address was written into a
-form, so requests go through the guard of outgoing connections, which the library that `blobs` has
-for the operator's own store does not offer.
+An object is put with one request, so it is stored completely or not at all. Since users enter the
+address of the bucket, requests go through the guard of outgoing connections. The library that
+`blobs` uses for the operator's own store does not offer this.
 """
 
 from base64 import b64encode
@@ -18,7 +18,7 @@ from vedette.notify.http_post import PostRules
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A `Destination`."""
+    """The `Destination` for buckets."""
 
     endpoint: str
     name: str
@@ -29,10 +29,10 @@ class Bucket:
 
     def deliver(self, path: str, content: Content) -> None:
         url = self.endpoint.rstrip("/") + object_path(self.name, path)
-        # Buckets with locked objects take none without a digest that the store compares.
+        # Buckets with locked objects require a digest, which the store compares.
         digest = b64encode(md5(content.body, usedforsecurity=False).digest()).decode()
         extra = {"content-type": content.media_type, "content-md5": digest}
-        # No content encoding: clients would unpack what is named .gz.
+        # There is no content encoding: clients would decompress files that are named .gz.
         headers = signed_headers(
             "PUT", url, content.body, self.keys, self.region, self.clock.now_us(), extra
         )
@@ -40,5 +40,5 @@ class Bucket:
 
 
 def amazon_endpoint(region: str) -> str:
-    """Of Amazon's own store."""
+    """Returns the endpoint of Amazon's own store."""
     return f"https://s3.{region}.amazonaws.com"

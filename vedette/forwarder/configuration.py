@@ -1,4 +1,4 @@
-"""Adds and changes forwarders, as the API, the command line and files ask for it."""
+"""Adds and changes forwarders for the API, the command line and files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,29 +19,34 @@ from vedette.forwarder.destinations import (
 )
 from vedette.forwarder.path_template import checked_template
 from vedette.forwarder.record_source import RecordSource
-from vedette.limits import FORWARD_INTERVAL_S_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 from vedette.state.jobs import forwarders
 from vedette.state.jobs.forwarders import FileFormat, Forwarder, RecordSchema, RecordType
 
+FORWARD_INTERVAL_S_MAX: Limit[int] = 3_600
+"""Seconds that the interval between files may have at most: files of an hour."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to set of a forwarder; None leaves as it is, or is the default of a new one."""
+    """Settings of a forwarder to set. None keeps the value, or is the default for a new
+    forwarder."""
 
     name: str | None = None
     enabled: bool | None = None
     types: tuple[str, ...] | None = None
     destination: Mapping[str, Any] | None = None
-    """With its `kind`."""
+    """With the member `kind`."""
     query: str | None = None
     record_schema: str | None = None
     file_format: str | None = None
     path: str | None = None
     interval_s: int | None = None
     since_us: int | None = None
-    """Types that are new begin with what was made then; None: with what is made from now on."""
+    """New types begin with the records that were made at this time; None: with those that are made
+    from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Forwarders:
     sources: Mapping[RecordType, RecordSource] = field(default_factory=dict)
 
     def add(self, wanted: Wanted) -> Forwarder:
-        """Raises BadRequestError, QueryError, ConflictError."""
+        """Adds a forwarder. Raises BadRequestError, QueryError, ConflictError."""
         if not wanted.types:
             raise BadRequestError(f"types: must be some of {', '.join(get_args(RecordType))}")
         if wanted.destination is None:
@@ -67,15 +72,16 @@ class Forwarders:
         )
 
     def change(self, forwarder_id: str, wanted: Wanted) -> Forwarder:
-        """In force with the next file. Raises NotFoundError, BadRequestError, QueryError,
-        ConflictError."""
+        """Changes a forwarder, with effect from the next file. Raises NotFoundError,
+        BadRequestError, QueryError, ConflictError."""
         made = self._changed(forwarders.get(self.database, forwarder_id), wanted)
         return forwarders.change(
             self.database, made, self._starts(made, wanted.since_us), self.clock.now_us()
         )
 
     def open(self, forwarder: Forwarder) -> Destination:
-        """Raises UnavailableError where its secrets cannot be read."""
+        """Opens the destination of a forwarder. Raises UnavailableError if its secrets cannot be
+        read."""
         return open_destination(
             forwarder.destination, forwarder.options, self._secrets(forwarder), self.rules
         )
@@ -117,7 +123,7 @@ class Forwarders:
         return secrets
 
     def _starts(self, made: Forwarder, since_us: int | None) -> dict[str, int]:
-        """Where each type begins that has not begun yet."""
+        """Returns the starting position of each type that has none yet."""
         known = {one.type for one in forwarders.streams(self.database, made.id)}
         return {
             one: 0

@@ -1,4 +1,4 @@
-"""What is delivered, and the contract of destinations."""
+"""The files that are delivered, and the interface of destinations."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,8 +7,8 @@ from vedette.errors import VedetteError
 
 
 class DeliveryError(VedetteError):
-    """Nobody may assume that it arrived: it is sent again. `after_s` is what the destination asks
-    to wait, 0 if nothing."""
+    """It is not certain that the file arrived, so it is sent again. `after_s` is the number of
+    seconds that the destination asks to wait, 0 if it does not ask."""
 
     reason = "not_delivered"
 
@@ -19,30 +19,30 @@ class DeliveryError(VedetteError):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of a file: `body` as it is stored or sent."""
+    """Content of a file. `body` is the content as it is stored or sent."""
 
     body: bytes
     media_type: str
     suffix: str
-    """Of its name."""
+    """Suffix of the file's name."""
     encoding: str = ""
-    """Of the body, as HTTP names it."""
+    """Encoding of the body, as HTTP names it."""
 
 
 class FileBody(Protocol):
-    """The body of a file that grows."""
+    """The body of a file while records are added to it."""
 
     def add(self, record: dict[str, Any]) -> int:
-        """How many bytes of JSON the record has, about."""
+        """Adds a record and returns its approximate size in bytes of JSON."""
         ...
 
     def close(self) -> Content: ...
 
 
 class Destination(Protocol):
-    """Where a forwarder sends to. Used by one thread at a time."""
+    """The place that a forwarder sends to. Used by one thread at a time."""
 
     def deliver(self, path: str, content: Content) -> None:
-        """Puts a file there, in the place of one with the same path. Returns when it is durable;
-        raises DeliveryError."""
+        """Stores a file, and replaces a file with the same path. Returns when it is durable; raises
+        DeliveryError."""
         ...

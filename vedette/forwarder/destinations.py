@@ -1,5 +1,5 @@
-"""The kinds of destinations: which members each has, and how it is opened. To add one, add a line
-to `KINDS`."""
+"""The kinds of destinations, with the members of each and how it is opened. To add a kind, add a
+line to `KINDS`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,16 +16,20 @@ from vedette.forwarder.https_receiver import HttpsReceiver
 from vedette.forwarder.kafka_topic import KafkaTopic, check_installed
 from vedette.forwarder.path_template import checked_template
 from vedette.forwarder.s3_signature import SigningKeys
-from vedette.limits import FORWARDER_OPTION_CHARS_MAX
+from vedette.limits import Limit
 from vedette.notify.http_post import PostRules, checked_url, place_of
 from vedette.state.jobs.forwarders import DestinationKind
+
+FORWARDER_OPTION_CHARS_MAX: Limit[int] = 2_000
+"""Characters of one member of a destination. URLs and keys are the longest."""
+
 
 Members = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class DestinationRules:
-    """What the settings allow. Directories lie below `root`."""
+    """Limits that the settings place on destinations. Directories must be below `root`."""
 
     root: Path
     posts: PostRules
@@ -34,17 +38,17 @@ class DestinationRules:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of destination. `place` are the members that say who gets the secrets: where one of
-    them changes, secrets have to be given again."""
+    """A kind of destination. `place` names the members that determine who receives the secrets: if
+    one of them changes, the secrets have to be given again."""
 
     options: tuple[str, ...]
     secrets: tuple[str, ...]
     required: tuple[str, ...]
     place: tuple[str, ...]
     check: Callable[[Members], Members]
-    """The options as they are kept. Raises BadRequestError."""
+    """Returns the options as they are stored. Raises BadRequestError."""
     open: Callable[[Members, DestinationRules], Destination]
-    """Of options and secrets."""
+    """Opens a destination from its options and secrets."""
 
 
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
@@ -148,7 +152,8 @@ assert set(KINDS) == set(get_args(DestinationKind))
 
 
 def checked_members(given: Mapping[str, Any]) -> tuple[DestinationKind, Members, Members]:
-    """Kind, options and secrets of a destination as somebody wrote it. Raises BadRequestError."""
+    """Returns the kind, options and secrets of a destination from user input. Raises
+    BadRequestError."""
     name = next((one for one in KINDS if one == given.get("kind")), None)
     if name is None:
         raise BadRequestError(f"destination.kind: must be one of {', '.join(KINDS)}")
@@ -166,7 +171,7 @@ def checked_members(given: Mapping[str, Any]) -> tuple[DestinationKind, Members,
             raise BadRequestError(f"destination.{member}: has characters that cannot be printed")
         texts[member] = value
     if texts.get("url"):
-        # Keys stand in paths and queries of URLs, so only the place is shown.
+        # Paths and queries of URLs may contain keys, so only the place is shown.
         texts["place"] = place_of(checked_url(texts["url"], "destination.url"))
     for member in kind.required:
         if member in kind.options and not texts.get(member):
@@ -176,14 +181,14 @@ def checked_members(given: Mapping[str, Any]) -> tuple[DestinationKind, Members,
 
 
 def check_secrets(name: DestinationKind, secrets: Members) -> None:
-    """Raises BadRequestError where a secret is missing."""
+    """Raises BadRequestError if a secret is missing."""
     for member in KINDS[name].required:
         if member in KINDS[name].secrets and member not in secrets:
             raise BadRequestError(f"destination.{member}: must be given")
 
 
 def same_place(name: DestinationKind, before: Members, after: Members) -> bool:
-    """Whether secrets that were given for the one may go to the other."""
+    """Whether secrets that were given for one destination may be sent to the other."""
     return all(before.get(one) == after.get(one) for one in KINDS[name].place)
 
 

@@ -9,35 +9,45 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vedette.blobs.local_directory import sync_folder
+from vedette.blobs.open_folder import OpenFolder, path_parts
 from vedette.forwarder.delivery import Content, DeliveryError
-from vedette.limits import FORWARD_DISK_FREE_BYTES_MIN
+from vedette.limits import Limit
+
+FORWARD_DISK_FREE_BYTES_MIN: Limit[int] = 2_000_000_000
+"""Bytes that a directory leaves free on its disk, which may also be the disk of the stores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """A `Destination`. Files appear whole: they are written beside, and renamed."""
+    """The `Destination` for directories. Files appear complete: they are written under another name
+    and then renamed."""
 
     root: Path
 
     def deliver(self, path: str, content: Content) -> None:
-        kept = self.root / path
-        draft = kept.with_name(f".{kept.name}.{secrets.token_hex(4)}")
+        *folders, name = path_parts(path)
+        draft = f".{name}.{secrets.token_hex(4)}"
         with _translated():
-            new = [kept.parent, *kept.parent.parents]
-            made = [one for one in new if not one.exists()]
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(parents=True, exist_ok=True)
+            sync_folder(self.root.parent)
             self._check_room(len(content.body))
-            try:
-                with draft.open("xb") as file:
-                    file.write(content.body)
-                    file.flush()
-                    os.fsync(file.fileno())
-                draft.replace(kept)
-            finally:
-                draft.unlink(missing_ok=True)
-            # A rename is durable once its folder is, and a new folder once those above it are.
-            for folder in {kept.parent, *(one.parent for one in made)}:
-                sync_folder(folder)
+            with (
+                OpenFolder.root(self.root) as root,
+                root.below(tuple(folders), mode=0o777) as folder,
+            ):
+                try:
+                    with folder.create_file(draft, 0o666) as file:
+                        file.write(content.body)
+                        file.flush()
+                        os.fsync(file.fileno())
+                    folder.move(draft, folder, name)
+                finally:
+                    folder.remove(draft)
+                folder.sync()
+                # A rename is durable once its folder is synced, a new folder once its parents are.
+                for depth in range(len(folders)):
+                    with root.below(tuple(folders[:depth])) as parent:
+                        parent.sync()
 
     def _check_room(self, size: int) -> None:
         free = shutil.disk_usage(self.root).free - size

@@ -1,7 +1,7 @@
-"""Events of processes as records of forwarders, in the order of their commits.
+"""Reads process events for forwarders, in the order of their commits.
 
-A position is the number of a commit. An event may come twice, where its segment was merged before
-it was read: its `event_id` is the same then.
+A position is the number of a commit. An event may be sent twice if its segment was merged before it
+was read; its `event_id` is then the same.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import Any
 from vedette.clock import Clock
 from vedette.forwarder.record_files import Forwarded
 from vedette.forwarder.record_source import Chunk
-from vedette.limits import FORWARD_READ_EVENTS
+from vedette.limits import Limit
 from vedette.model.fields import PROCESS
 from vedette.query import Condition, compile_segments, parse_stored
 from vedette.search.processes.process_search import SearchSettings
@@ -26,13 +26,18 @@ from vedette.store.read.detection.committed_events import (
 )
 from vedette.store.read.detection.touched import Commits
 
+FORWARD_READ_EVENTS: Limit[int] = 50_000
+"""Events that are read at a time. Commits are read completely, and one commit may have more events,
+since its bodies were limited when they arrived."""
+
+
 RenderEvent = Callable[[CommittedEvent], dict[str, Any]]
 """Makes the JSON record of an event (docs/forwarder.md#endpoint-events)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
-    """A `RecordSource`. `settled` is the newest commit that is over
+    """The `RecordSource` of events. `settled` returns the newest commit that is complete
     (`IngestQueue.settled_seq`)."""
 
     engine: Engine

@@ -1,7 +1,7 @@
-"""Hits of watchlists and feeds as records of forwarders, whether or not they make alerts.
+"""Reads hits of watchlists and feeds for forwarders, whether or not they make alerts.
 
-They are kept in the state database by a hook of detection, in the transaction that counts them as
-found, until every forwarder that wants them has sent them.
+A hook of detection stores hits in the state database, in the transaction that counts them as found.
+They stay there until every forwarder that wants them has sent them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from vedette.state.jobs.forwarders import Forwarder, RecordSchema
 log = structlog.get_logger(__name__)
 
 RenderHit = Callable[[WrittenDetection, int], dict[str, Any]]
-"""Makes the JSON record of a hit that is found at a time, epoch microseconds."""
+"""Makes the JSON record of a hit that is found at a time in epoch microseconds."""
 ConvertHit = Callable[[dict[str, Any]], dict[str, Any]]
-"""Makes the record of a schema from that."""
+"""Converts that record to a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class HitHook:
-    """A `DetectionHook`: keeps hits for forwarders."""
+    """A `DetectionHook` that keeps hits for forwarders."""
 
     clock: Clock
     render: RenderHit
@@ -56,7 +56,7 @@ class HitHook:
 
 @dataclass(frozen=True, slots=True)
 class HitSource:
-    """A `RecordSource`. A position is the id of a kept hit."""
+    """The `RecordSource` of hits. A position is the id of a stored hit."""
 
     database: Database
     convert: Mapping[RecordSchema, ConvertHit]
@@ -65,7 +65,7 @@ class HitSource:
         return forwarded_hits.newest(self.database)
 
     def at_time(self, _time_us: int) -> int:
-        # What was found before a forwarder wanted it was not kept.
+        # Hits that were found before a forwarder wanted them were not kept.
         return self.newest()
 
     def read(self, forwarder: Forwarder, after: int) -> Chunk:

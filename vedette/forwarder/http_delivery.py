@@ -1,4 +1,4 @@
-"""Requests of destinations: through the guard of outgoing connections, without redirects."""
+"""Sends requests of destinations through the guard of outgoing connections, without redirects."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,8 @@ from vedette.notify.http_post import PostRules, exchange, place_of
 def deliver_by_http(
     method: str, url: str, body: bytes, headers: Mapping[str, str], rules: PostRules
 ) -> None:
-    """Returns when the other side has answered 2xx. Raises DeliveryError for anything else."""
+    """Sends a request. Returns when the other side has answered 2xx; raises DeliveryError for
+    everything else."""
     try:
         answer = exchange(method, url, body, headers, rules, seconds=FORWARD_SEND_S)
     except TargetError as error:

@@ -1,4 +1,5 @@
-"""A receiver of HTTP requests: each file is a POST, gzipped, with its name in a header."""
+"""A receiver of HTTP requests: each file is a POST request with its name in a header, compressed
+with gzip."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ NAME_HEADER = "X-Vedette-File"
 
 @dataclass(frozen=True, slots=True)
 class HttpsReceiver:
-    """A `Destination`. What is sent again has the same name."""
+    """The `Destination` for HTTP receivers. A file that is sent again has the same name."""
 
     url: str = field(repr=False)
     authorization: str = field(repr=False)

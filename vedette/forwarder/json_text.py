@@ -1,4 +1,4 @@
-"""Records and their members as JSON, whatever text hosts put into them."""
+"""Writes records and their members as JSON, whatever text the hosts put into them."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ import orjson
 
 
 def json_of(value: Any) -> bytes:
-    """JSON in UTF-8. What UTF-8 has no bytes for is replaced and numbers may have any size, since a
-    record that cannot be written would hold up all behind it."""
+    """Returns JSON in UTF-8. Characters that UTF-8 cannot encode are replaced, and numbers may have
+    any size, because a record that cannot be written would block all records behind it."""
     try:
         return orjson.dumps(value)
     except TypeError:

@@ -1,7 +1,8 @@
-"""A topic of Kafka, where the package `confluent-kafka` is installed: a record is a message.
+"""A topic of Kafka, available where the package `confluent-kafka` is installed. Each record is a
+message.
 
-Brokers name further brokers, which the client connects to by itself; the guard of outgoing
-connections sees only those that were configured.
+Brokers name further brokers, to which the client connects by itself. The guard of outgoing
+connections sees only the configured brokers.
 """
 
 import zlib
@@ -12,9 +13,14 @@ from typing import Any
 
 from vedette.errors import BadRequestError
 from vedette.forwarder.delivery import Content, DeliveryError
-from vedette.limits import FORWARD_SEND_S, KAFKA_MESSAGE_BYTES_MAX
+from vedette.limits import FORWARD_SEND_S, Limit
 from vedette.notify.egress import EgressError, resolve
 from vedette.notify.http_post import PostRules
+
+KAFKA_MESSAGE_BYTES_MAX: Limit[int] = 32 << 20
+"""Bytes of one message, enough for the longest record and its envelope, so that only the broker
+decides what is too long."""
+
 
 PACKAGE = "confluent_kafka"
 _GZIP = 31
@@ -22,7 +28,7 @@ _GZIP = 31
 
 
 def check_installed() -> None:
-    """Raises BadRequestError where the package is missing."""
+    """Raises BadRequestError if the package is missing."""
     if find_spec(PACKAGE) is None:
         raise BadRequestError(
             "destination.kind: kafka needs the package confluent-kafka, which is not installed"
@@ -31,7 +37,8 @@ def check_installed() -> None:
 
 @dataclass(frozen=True, slots=True)
 class KafkaTopic:
-    """A `Destination`. Every in-sync replica has the messages when `deliver` returns."""
+    """The `Destination` for Kafka. Every in-sync replica has the messages when `deliver`
+    returns."""
 
     brokers: str
     topic: str
@@ -78,7 +85,7 @@ class KafkaTopic:
         settings: dict[str, Any] = {
             "bootstrap.servers": self.brokers,
             "enable.idempotence": True,
-            # Whether a record is too long says the broker.
+            # The broker decides whether a record is too long.
             "message.max.bytes": KAFKA_MESSAGE_BYTES_MAX,
             "message.timeout.ms": int(FORWARD_SEND_S * 1_000),
             "security.protocol": "SSL" if self.is_tls else "PLAINTEXT",

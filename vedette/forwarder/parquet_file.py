@@ -1,8 +1,8 @@
-"""Records as a Parquet file: a column for each member of the outermost object.
+"""Writes records as a Parquet file with a column for each member of the outermost object.
 
-The type of a column comes from its name, so that it is the same in all files: readers of many files
-refuse those that differ. Members that are not named here are text: lists and objects are JSON,
-times as in JSON.
+The name of a column determines its type, so that it is the same in all files: programs that read
+many files refuse files with different types. Members that are not named here become text: lists and
+objects are JSON, and times are written as in JSON.
 """
 
 import io
@@ -22,7 +22,8 @@ PARQUET: Final = "application/vnd.apache.parquet"
 _NUMBER, _FLAG, _TEXT = pa.int64(), pa.bool_(), pa.string()
 _ALERT_NUMBERS: Final = ("severity", "device_id", "count")
 _EVENT_NUMBERS: Final = (
-    *("process_pid", "parent_pid"),
+    "process_pid",
+    "parent_pid",
     *(
         f"{kind.name}_{name}"
         for kind in EVENT_KINDS
@@ -31,8 +32,16 @@ _EVENT_NUMBERS: Final = (
     ),
 )
 _OCSF_NUMBERS: Final = (
-    *("category_uid", "class_uid", "activity_id", "type_uid", "severity_id", "time"),
-    *("status_id", "disposition_id", "rcode_id", "action_id"),
+    "category_uid",
+    "class_uid",
+    "activity_id",
+    "type_uid",
+    "severity_id",
+    "time",
+    "status_id",
+    "disposition_id",
+    "rcode_id",
+    "action_id",
 )
 _FLAGS: Final = ("is_updated", "alert_notes_present", "threat_notes_present", "is_alert")
 
@@ -40,11 +49,11 @@ COLUMN_TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys((*_ALERT_NUMBERS, *_EVENT_NUMBERS, *_OCSF_NUMBERS), _NUMBER),
     **dict.fromkeys(_FLAGS, _FLAG),
 }
-"""Of members that are no text."""
+"""Types of the members that are not text."""
 
 
 class ParquetBody:
-    """A `FileBody`."""
+    """The `FileBody` for Parquet."""
 
     def __init__(self) -> None:
         self._records: list[dict[str, Any]] = []

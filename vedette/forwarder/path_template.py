@@ -1,11 +1,16 @@
-"""Where files go: a template such as `{org}/{type}/{date}/{hour}` with the time of the records."""
+"""The folders of files: a template such as `{org}/{type}/{date}/{hour}` is filled in with the time
+of the records."""
 
 import re
 from datetime import UTC, datetime
 from typing import Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import FORWARDER_PATH_CHARS_MAX
+from vedette.limits import Limit
+
+FORWARDER_PATH_CHARS_MAX: Limit[int] = 400
+"""Characters of a path template. Object stores allow 1,024 bytes, including the file's name."""
+
 
 PLACES: Final = ("org", "type", "date", "hour", "year", "month", "day", "forwarder")
 
@@ -15,8 +20,8 @@ _HOUR_US: Final = 3_600_000_000
 
 
 def checked_template(text: str) -> str:
-    """The template without slashes at its ends. Raises BadRequestError for what is not a plain
-    relative path."""
+    """Returns the template without slashes at its ends. Raises BadRequestError for everything that
+    is not a plain relative path."""
     template = text.strip("/")
     if len(template) > FORWARDER_PATH_CHARS_MAX:
         raise BadRequestError(f"path: at most {FORWARDER_PATH_CHARS_MAX} characters")
@@ -33,7 +38,7 @@ def checked_template(text: str) -> str:
 
 
 def folder_of(template: str, org: str, record_type: str, forwarder: str, time_us: int) -> str:
-    """The folder of records of one hour, which begins or holds a time (epoch microseconds)."""
+    """Returns the folder for the records of the hour that contains a time (epoch microseconds)."""
     at = datetime.fromtimestamp(time_us // 1_000_000, UTC)
     values = {
         "org": _safe(org),
@@ -49,11 +54,11 @@ def folder_of(template: str, org: str, record_type: str, forwarder: str, time_us
 
 
 def hour_of(time_us: int) -> int:
-    """Counts hours: records of two of them have two folders."""
+    """Returns the number of the hour. Records of different hours have different folders."""
     return time_us // _HOUR_US
 
 
 def _safe(text: str) -> str:
-    """A name as a part of a path."""
+    """Returns a name that can be used as a part of a path."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", text)
     return plain or "_"

@@ -1,4 +1,5 @@
-"""Records as the content of files: one is closed when it is full, or its folder's time is over."""
+"""Puts records into files. A file is closed when it is full, or when the time of its folder is
+over."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -9,8 +10,15 @@ from vedette.forwarder.delivery import Content, FileBody
 from vedette.forwarder.json_text import json_of
 from vedette.forwarder.parquet_file import ParquetBody
 from vedette.forwarder.path_template import hour_of
-from vedette.limits import FORWARD_FILE_BYTES_MAX, FORWARD_FILE_RECORDS_MAX
+from vedette.limits import Limit
 from vedette.state.jobs.forwarders import FileFormat
+
+FORWARD_FILE_RECORDS_MAX: Limit[int] = 50_000
+"""Records of one file or request."""
+
+FORWARD_FILE_BYTES_MAX: Limit[int] = 16 << 20
+"""Bytes of one file or request before compression. A forwarder holds this much in memory."""
+
 
 _GZIP: Final = 31
 """Window bits with which zlib writes gzip."""
@@ -21,8 +29,9 @@ JSON_LINES: Final = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """A record on its way. `position` is that of its stream when it was sent; several records may
-    have one, and then belong together. `time_us` is when the server made it."""
+    """A record to send. `position` is the position of its stream after it was sent. Several records
+    may have the same position and then belong together. `time_us` is the time at which the server
+    made the record."""
 
     position: int
     time_us: int
@@ -31,8 +40,8 @@ class Forwarded:
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """A file of records. `position` is that of the last one; `is_whole` whether no record with the
-    same position is left."""
+    """A file of records. `position` is the position of its last record. `is_whole` says whether no
+    records with the same position are left."""
 
     content: Content
     records: int
@@ -46,8 +55,8 @@ def record_files(
     folder_of: Callable[[int], str],
     file_format: FileFormat = "jsonl",
 ) -> Iterator[RecordFile]:
-    """The records, in their order, as gzipped JSON lines or Parquet. `folder_of` a time are the
-    files of its hour; files of two folders are apart."""
+    """Puts the records, in their order, into files of gzipped JSON lines or Parquet. `folder_of`
+    returns the folder for a time. Records of different folders are put into different files."""
     file: _OpenFile | None = None
     for record in records:
         if file is not None and file.is_closed_for(record):
@@ -62,7 +71,7 @@ def record_files(
 
 
 class _LinesBody:
-    """JSON lines that are compressed as they come."""
+    """The `FileBody` for JSON lines, which are compressed as they are added."""
 
     def __init__(self) -> None:
         self._deflater = zlib.compressobj(_FAST, zlib.DEFLATED, _GZIP)
@@ -79,7 +88,7 @@ class _LinesBody:
 
 
 class _OpenFile:
-    """A file that grows."""
+    """A file that records are added to."""
 
     def __init__(self, first: Forwarded, folder_of: Callable[[int], str], body: FileBody) -> None:
         self._folder_of = folder_of
@@ -91,7 +100,8 @@ class _OpenFile:
         self._bytes = 0
 
     def is_closed_for(self, record: Forwarded) -> bool:
-        """Full, or another folder's; records of one position stay together but where it is full."""
+        """Whether the file is full or the record belongs into another folder. Records of one
+        position stay together unless the file is full."""
         if self._records >= FORWARD_FILE_RECORDS_MAX or self._bytes >= FORWARD_FILE_BYTES_MAX:
             return True
         if record.position == self._last.position:

@@ -1,12 +1,13 @@
-"""Forwards what is new: each forwarder in a thread of its own while it has something to send.
+"""Forwards new records. Each forwarder runs in its own thread while it has something to send.
 
-A destination that is down or hangs delays its own forwarder and nothing else: what waits stays in
-the stores, and only the file that is being sent is in memory. A position is saved after the file
-has arrived, so a kill in between sends it again; it then has the same path, and replaces the other.
+A destination that is down or hangs delays only its own forwarder: records that wait stay in the
+stores, and only the file that is being sent is in memory. A position is saved after the file has
+arrived, so a kill in between causes the file to be sent again. It then has the same path and
+replaces the first one. Each stream of a forwarder sends something in every turn, however much
+another stream has.
 
-Each stream of a forwarder sends something in every turn, however much another one has.
-
-One server of a cluster runs a forwarder at a time, by a lease that it renews before each file.
+In a cluster, one server at a time runs a forwarder. It holds a lease, which it renews before each
+file.
 """
 
 import random
@@ -25,18 +26,32 @@ from vedette.forwarder.delivery import DeliveryError
 from vedette.forwarder.path_template import folder_of
 from vedette.forwarder.record_files import Forwarded, RecordFile, record_files
 from vedette.forwarder.schedule import Turns
-from vedette.limits import (
-    FORWARD_BACKOFF_ASKED_MAX_S,
-    FORWARD_BACKOFF_MAX_S,
-    FORWARD_BACKOFF_MIN_S,
-    FORWARD_HOLD_S,
-    FORWARD_THREADS_MAX,
-    FORWARD_TRIALS,
-    FORWARD_TURN_S,
-)
+from vedette.limits import FORWARD_THREADS_MAX, Limit
 from vedette.state.jobs import forwarders
 from vedette.state.jobs.forwarders import ForwardedStream, Forwarder
 from vedette.state.jobs.leases import Leases
+
+FORWARD_HOLD_S: Limit[float] = 90.0
+"""Seconds for which a server holds a forwarder, longer than one file takes. If the server is
+killed, another one continues after this time."""
+
+FORWARD_TURN_S: Limit[float] = 30.0
+"""Seconds after which a forwarder that has much to send gives its thread to others."""
+
+FORWARD_BACKOFF_MIN_S: Limit[float] = 2.0
+"""Seconds before the second attempt, doubled with every failure."""
+
+FORWARD_BACKOFF_MAX_S: Limit[float] = 300.0
+"""Seconds between attempts at most: a destination that works again is noticed within five
+minutes."""
+
+FORWARD_BACKOFF_ASKED_MAX_S: Limit[float] = 3_600.0
+"""Seconds that a destination may ask to wait."""
+
+FORWARD_TRIALS: Limit[int] = 2
+"""Tests of forwarders that may run at the same time. Each may hold a thread of the API for a
+minute."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +60,8 @@ _LEASE = "forwarder "
 
 
 class ForwarderRounds:
-    """See the module. `dispatch` returns at once; `close` waits for what is being sent."""
+    """Runs the forwarders. `dispatch` returns at once; `close` waits for files that are being
+    sent."""
 
     def __init__(self, parts: Forwarders, leases: Leases, clock: Clock, org: str) -> None:
         self._parts = parts
@@ -56,10 +72,9 @@ class ForwarderRounds:
         self._trials = threading.BoundedSemaphore(FORWARD_TRIALS)
         self._is_closing = threading.Event()
         self._pool = ThreadPoolExecutor(FORWARD_THREADS_MAX, thread_name_prefix="forwarder")
-        leases.release_all(_LEASE)
 
     def dispatch(self) -> None:
-        """Begin with every forwarder that is due, as far as there are threads."""
+        """Starts every forwarder that is due, as far as threads are free."""
         known = forwarders.all_forwarders(self._parts.database)
         by_id: dict[str, list[ForwardedStream]] = {}
         for stream in forwarders.streams(self._parts.database):
@@ -75,7 +90,7 @@ class ForwarderRounds:
 
     def send_trial(self, one: Forwarder) -> None:
         """Sends a file with a record that says that it is a test. Raises DeliveryError,
-        UnavailableError, also where other tests are under way."""
+        UnavailableError; the latter also if too many other tests are running."""
         if not self._trials.acquire(blocking=False):
             raise UnavailableError("other forwarders are being tested; try again in a minute")
         try:
@@ -84,7 +99,7 @@ class ForwarderRounds:
             self._trials.release()
 
     def close(self) -> None:
-        """Idempotent. What is not sent stays where it is."""
+        """Stops all forwarders. Idempotent. Records that were not sent stay in the stores."""
         self._is_closing.set()
         self._pool.shutdown(cancel_futures=True)
 
@@ -100,8 +115,9 @@ class ForwarderRounds:
             self._turns.end(one, one.interval_s if is_done else 0.0)
 
     def _turn(self, one: Forwarder, until_s: float) -> bool:
-        """Sends what each stream has; False where there is more than fits into a turn, or a stream
-        fails: the time of its next attempt is its own, not that of the forwarder."""
+        """Sends the records of each stream. Returns False if there are more than fit into a turn,
+        or if a stream fails: the time of its next attempt belongs to the stream, not to the
+        forwarder."""
         is_done = True
         for stream in forwarders.streams(self._parts.database, one.id):
             if stream.retry_us > self._clock.now_us():
@@ -121,7 +137,7 @@ class ForwarderRounds:
         return is_done
 
     def _send_stream(self, one: Forwarder, stream: ForwardedStream, until_s: float) -> bool:
-        """Sends a chunk, and more while there is time; whether that was all."""
+        """Sends a chunk, and more while there is time. Returns whether everything was sent."""
         run = _Run(self._parts, one, stream, self._org, self._turns, lambda: self._may_go_on(one))
         while run.send_chunk(self._clock.now_us) and run.has_more:
             if time.monotonic() > until_s:
@@ -129,7 +145,8 @@ class ForwarderRounds:
         return True
 
     def _may_go_on(self, one: Forwarder) -> bool:
-        """Whether this server still has the forwarder, and it is as it was."""
+        """Whether this server still holds the lease of the forwarder, and the forwarder has not
+        changed."""
         if self._is_closing.is_set() or not self._leases.hold(_lease(one), FORWARD_HOLD_S):
             return False
         try:
@@ -153,7 +170,7 @@ class ForwarderRounds:
 
 
 class _Run:
-    """What one turn sends of a stream."""
+    """Sends the records of one stream in one turn."""
 
     def __init__(
         self,
@@ -177,7 +194,7 @@ class _Run:
         self.has_more = True
 
     def send_chunk(self, now_us: Callable[[], int]) -> bool:
-        """Sends what the source gives at a time; whether this server may go on."""
+        """Sends one chunk of the source. Returns whether this server may continue."""
         chunk = self._parts.sources[self._stream.type].read(self._one, self._stream.position)
         for file in record_files(chunk.records, self._folder, self._one.file_format):
             if not self._may_go_on():
@@ -201,7 +218,8 @@ class _Run:
         return is_saved
 
     def _path(self, file: RecordFile) -> str:
-        """The same for what is sent again from the same position."""
+        """Returns the path of a file. It is the same for a file that is sent again from the same
+        position."""
         name = f"{self._one.id[:8]}-{self._stream.position:020d}-{self._part:04d}"
         return _below(file.folder, f"{name}{file.content.suffix}")
 
@@ -224,8 +242,9 @@ def _below(folder: str, name: str) -> str:
 
 
 def backoff_s(failures: int) -> float:
-    """Seconds until the next attempt after so many failures before this one: doubling, with some
-    chance, so that many forwarders to one destination do not come back at the same moment."""
+    """Returns the seconds until the next attempt after this number of earlier failures. They double
+    with every failure and are randomized, so that many forwarders to one destination do not try
+    again at the same moment."""
     least, most = FORWARD_BACKOFF_MIN_S, FORWARD_BACKOFF_MAX_S
     return min(least * 2.0 ** min(failures, 20), most) * random.uniform(0.8, 1.0)  # noqa: S311
 

@@ -1,4 +1,5 @@
-"""AWS Signature Version 4 of requests with a body in memory (the scheme of S3 and its kin). Pure.
+"""AWS Signature Version 4 for requests with a body in memory (used by S3 and compatible stores).
+Pure.
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 """
@@ -15,7 +16,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 
 @dataclass(frozen=True, slots=True)
 class SigningKeys:
-    """Of a user of the object store; not shown when printed."""
+    """Keys of a user of the object store. They are not shown when printed."""
 
     access_key_id: str = field(repr=False)
     secret_access_key: str = field(repr=False)
@@ -23,7 +24,7 @@ class SigningKeys:
 
 
 def object_path(bucket: str, key: str) -> str:
-    """The path of an object, with the bucket in it, percent-encoded as it is signed."""
+    """Returns the path of an object, including the bucket, percent-encoded as it is signed."""
     return "/" + quote(f"{bucket}/{key}", safe="/-_.~")
 
 
@@ -36,7 +37,7 @@ def signed_headers(
     now_us: int,
     extra: Mapping[str, str],
 ) -> dict[str, str]:
-    """All headers of a request, `extra` included. The URL has no query."""
+    """Returns all headers of a request, including `extra`. The URL must have no query."""
     at = datetime.fromtimestamp(now_us // 1_000_000, UTC)
     moment, day = f"{at:%Y%m%dT%H%M%SZ}", f"{at:%Y%m%d}"
     parts = urlsplit(url)

@@ -1,7 +1,8 @@
-"""Which forwarders may have a thread: who has waited longest is next.
+"""Decides which forwarders get a thread: the one that has waited longest is next.
 
-One that has been waiting for its destination for seconds counts as slow and leaves its place to
-another. There is a bound on all of them, so that what they hold in memory has one.
+A forwarder that has waited for its destination for several seconds counts as slow, and another one
+may run in its place. The total number of forwarders is limited, which also limits the memory that
+they use.
 """
 
 import threading
@@ -10,13 +11,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from vedette.limits import (
-    FORWARD_SLOW_S,
-    FORWARD_THREADS,
-    FORWARD_THREADS_FAILING,
-    FORWARD_THREADS_MAX,
-)
+from vedette.limits import FORWARD_THREADS_MAX, Limit
 from vedette.state.jobs.forwarders import Forwarder
+
+FORWARD_THREADS: Limit[int] = 4
+"""Forwarders that read and send at the same time. More would gain nothing on the cores of a
+server."""
+
+FORWARD_SLOW_S: Limit[float] = 5.0
+"""Seconds for one file after which a forwarder counts as slow, and another one may run in its
+place."""
+
+FORWARD_THREADS_FAILING: Limit[int] = 2
+"""Failing forwarders that may run at the same time, so that working ones always find a thread."""
 
 
 @dataclass(slots=True)
@@ -29,18 +36,19 @@ class _Turn:
 
 
 class Turns:
-    """The forwarders that have a thread, and when the others are due. Safe to share between
-    threads."""
+    """The forwarders that have a thread, and the times at which the others are due. Safe to share
+    between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: dict[str, _Turn] = {}
         self._next: dict[str, tuple[int, float]] = {}
-        """Of each: when it had been changed as it was served, and when it is due again."""
+        """Maps forwarder id to (time of the last configuration change, monotonic time (s) at which
+        it is due)."""
 
     def due(self, known: Sequence[Forwarder]) -> list[Forwarder]:
-        """Those that are enabled and whose time has come, the longest due first. What was changed
-        is due at once. `known` are all that there are."""
+        """Returns the forwarders that are enabled and due, the longest due first. A forwarder that
+        was changed is due at once. `known` are all existing forwarders."""
         now_s = time.monotonic()
         with self._lock:
             last = {one.id: self._next.get(one.id, (0, 0.0)) for one in known}
@@ -50,7 +58,8 @@ class Turns:
         return sorted(found, key=lambda one: due_s[one.id])
 
     def begin(self, forwarder_id: str, *, is_failing: bool) -> bool:
-        """Takes a thread for a forwarder; False where it has one, or there is none for it."""
+        """Takes a thread for a forwarder. Returns False if it already has one, or if none is free
+        for it."""
         now_s = time.monotonic()
         with self._lock:
             turns = self._running.values()
@@ -65,7 +74,7 @@ class Turns:
 
     @contextmanager
     def sending(self, forwarder_id: str) -> Iterator[None]:
-        """While a forwarder waits for its destination."""
+        """Marks that a forwarder waits for its destination."""
         turn = self._running[forwarder_id]
         turn.sending_since_s = time.monotonic()
         try:
@@ -74,7 +83,7 @@ class Turns:
             turn.sending_since_s = None
 
     def end(self, served: Forwarder, wait_s: float) -> None:
-        """Gives the thread back; the forwarder is due after so many seconds."""
+        """Releases the thread. The forwarder is due again after `wait_s` seconds."""
         with self._lock:
             del self._running[served.id]
             self._next[served.id] = (served.changed_us, time.monotonic() + wait_s)

@@ -1,1 +1,2 @@
-"""Files into the server: what lies under a path, as records in the order of their events."""
+"""Reads files for the import: everything under a path, as one sequence of records in the order of
+their events."""

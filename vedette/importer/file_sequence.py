@@ -52,26 +52,28 @@ class Sequence:
     """One path, read and sorted. Closing it deletes its temporary files."""
 
     def __init__(self, path: Path, host: str = "", launch: LaunchReaders = list) -> None:
-        """Reads everything under a path. `host` is the host of logs that do not name theirs;
-        default: the name of the log's file without its extension. `launch` starts reader
-        processes."""
+        """Reads everything under a path. `host` is the host for logs that do not name theirs; by
+        default it is the name of the log's file without its extension. `launch` starts the
+        reader processes."""
         self.path = path
         read = self._read = PathReader(path, host, launch)
         self.files = read.files
         """Names of the files that were read."""
         self.refusals = read.refusals
         """Files and members that were not read."""
+        self.on_disk = read.on_disk
+        """Files on disk under the path, read or not."""
         self.refused = read.refused
         """Records that cannot be read, up to IMPORT_ERRORS_MAX."""
         self.reasons = read.reasons
-        """How many records were refused, by reason."""
+        """Number of rejected records by reason."""
         self.duplicates: Counter[tuple[str, int]] = Counter()
         """Records without a number that occurred in a second copy of a file, by channel and
         event id. Complete once all chunks were read."""
 
     @property
     def count(self) -> int:
-        """Records and audit lines that will be sent."""
+        """Number of records and audit lines that will be sent."""
         return self._read.items.count + self._read.envelopes.count
 
     @property
@@ -92,7 +94,8 @@ class Sequence:
         self._read.close()
 
     def chunks(self) -> Iterator[Chunk]:
-        """All records in the order of their events, except as `context_first.py` says."""
+        """Yields all records in the order of their events, with the exceptions that
+        `context_first.py` describes."""
         key, total = self.key, max(self.count, 1)
         records: list[bytes] = []
         places: list[tuple[int, int]] = []
@@ -108,8 +111,8 @@ class Sequence:
             yield Chunk(f"{key}:{number}", records, places, len(records) / total)
 
     def _records(self) -> Iterator[tuple[bytes, tuple[int, int]]]:
-        """Records with file and position; the lines of an audit event are merged into one
-        record."""
+        """Yields the records, each with its file and position; the lines of an audit event are
+        merged into one record."""
         copies, place_of, text_of = self._read.copies, self._read.place, self._read.texts.read
         lines: list[bytes] = []
         for item in self._items():
@@ -147,8 +150,8 @@ class Sequence:
         return heapq.merge(sorter, *streams)
 
     def _offsets(self) -> dict[int, int]:
-        """Hours that each host's envelope clock is ahead, by host number. Hosts without a sample of
-        their own get the most frequent offset of the sequence."""
+        """Returns how many hours the envelope clock of each host is ahead, by host number. Hosts
+        without a sample of their own get the most frequent offset of the sequence."""
         votes = self._read.votes
         all_votes = sum(votes.values(), Counter[int]())
         return {
@@ -156,8 +159,8 @@ class Sequence:
         }
 
     def _assembled(self, items: list[bytes]) -> Iterator[tuple[bytes, tuple[int, int]]]:
-        """Assembles audit events from lines with the same time and serial, which can be of several
-        hosts."""
+        """Assembles audit events from lines with the same time and serial number, which can come
+        from several hosts."""
         events: dict[tuple[str, str], list[AuditLine]] = {}
         places: dict[tuple[str, str], tuple[int, int]] = {}
         for item in items:
@@ -193,7 +196,7 @@ class Sequence:
 
 
 def _shifted(envelopes: Sorter, hours: int, hosts: set[int]) -> Iterator[bytes]:
-    """Items of some hosts, with `hours` subtracted from their time, still in order."""
+    """Yields the items of some hosts, with `hours` subtracted from their times, still in order."""
     tail = HOST.size + PLACE.size
     for item in envelopes:
         (host,) = HOST.unpack_from(item, len(item) - tail)

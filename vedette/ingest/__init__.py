@@ -1,1 +1,1 @@
-"""What a record means: bytes to records, records to events of processes."""
+"""Converts bytes to records, and records to events of processes."""

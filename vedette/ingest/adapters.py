@@ -1,5 +1,5 @@
-"""Network adapters of a host, as shippers report them, in the form of docs/api-objects.md#sensor:
-`address,hardware address|` for each."""
+"""Network adapters of a host, as shippers report them. Format (docs/api-objects.md#sensor):
+`address,hardware address|` for each adapter."""
 
 import re
 from functools import lru_cache
@@ -14,8 +14,9 @@ _TEXT = re.compile(r"(?:[0-9a-f.:]{2,39},[0-9a-f]{12}\|){0,64}")
 
 
 def adapters_of(host: str, names: tuple[Any, ...], addresses: Any, macs: Any) -> str:
-    """The adapters that `names` (of the shipper's machine) has; "" when none of them is `host`:
-    the shipper is a collector then, which reports its own."""
+    """Returns the adapters of the machine that the shipper runs on. `names` are the names of that
+    machine. Returns "" if none of them is `host`: then the shipper is a collector and reports its
+    own adapters."""
     label = host.partition(".")[0]
     if not any(isinstance(one, str) and one.lower() in (host, label) for one in names if one):
         return ""
@@ -23,7 +24,7 @@ def adapters_of(host: str, names: tuple[Any, ...], addresses: Any, macs: Any) ->
 
 
 def checked_adapters(text: str) -> str:
-    """The text if it has that form, else ""."""
+    """Returns the text if it has that format, else ""."""
     return text if len(text) <= SENSOR_ADAPTERS_MAX * 53 and _TEXT.fullmatch(text) else ""
 
 
@@ -34,8 +35,8 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 @lru_cache(ADAPTER_TEXTS_CACHED)
 def _text(addresses: tuple[str, ...], macs: tuple[str, ...]) -> str:
-    """Beats lists addresses and hardware addresses apart, both in the order of the cards: they go
-    together where there is one card, or as many as IPv4 addresses."""
+    """Joins addresses and hardware addresses. Beats lists them separately, both in the order of the
+    cards. They are paired if there is one card, or if there are as many cards as IPv4 addresses."""
     known = [address for text in addresses if (address := _address(text))][:SENSOR_ADAPTERS_MAX]
     cards = [mac for text in macs if (mac := _mac(text))]
     of_ipv4 = [address for address in known if ":" not in address]

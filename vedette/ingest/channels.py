@@ -1,6 +1,6 @@
 """Event-log channel names in canonical case.
 
-Senders write "Security" and "security" for one channel
+Senders write "Security" and "security" for the same channel
 (docs/telemetry-formats.md#wrappers-of-windows-events), and the channel is part of a record's
 identity.
 """
@@ -32,6 +32,25 @@ DNS_CLIENT = "Microsoft-Windows-DNS-Client/Operational"
 LDAP_CLIENT = "Microsoft-Windows-LDAP-Client/Debug"
 SMB_CLIENT = "Microsoft-Windows-SmbClient/Security"
 OPENSSH = "OpenSSH/Operational"
+WINRM = "Microsoft-Windows-WinRM/Operational"
+RDP_CLIENT = "Microsoft-Windows-TerminalServices-RDPClient/Operational"
+APPX_DEPLOYMENT = "Microsoft-Windows-AppXDeploymentServer/Operational"
+APPX_PACKAGING = "Microsoft-Windows-AppxPackaging/Operational"
+APP_RUNTIME = "Microsoft-Windows-AppModel-Runtime/Admin"
+APPLOCKER_DEPLOYMENT = "Microsoft-Windows-AppLocker/Packaged app-Deployment"
+APPLOCKER_EXECUTION = "Microsoft-Windows-AppLocker/Packaged app-Execution"
+EXCHANGE = "MSExchange Management"
+CERTIFICATES = "Microsoft-Windows-CertificateServicesClient-Lifecycle-System/Operational"
+DIAGNOSIS = "Microsoft-Windows-Diagnosis-Scripted/Operational"
+DIRECTORY = "Directory Service"
+DNS_SERVER = "DNS Server"
+DNS_SERVER_AUDIT = "Microsoft-Windows-DNS-Server/Audit"
+IIS_CONFIGURATION = "Microsoft-IIS-Configuration/Operational"
+LSA = "Microsoft-Windows-LSA/Operational"
+PRINT_ADMIN = "Microsoft-Windows-PrintService/Admin"
+SMB_CONNECTIVITY = "Microsoft-Windows-SmbClient/Connectivity"
+SMB_SERVER = "Microsoft-Windows-SMBServer/Connectivity"
+VIRTUAL_DISKS = "Microsoft-Windows-VHDMP/Operational"
 
 KNOWN: tuple[str, ...] = (
     SYSMON,
@@ -59,6 +78,25 @@ KNOWN: tuple[str, ...] = (
     LDAP_CLIENT,
     SMB_CLIENT,
     OPENSSH,
+    WINRM,
+    RDP_CLIENT,
+    APPX_DEPLOYMENT,
+    APPX_PACKAGING,
+    APP_RUNTIME,
+    APPLOCKER_DEPLOYMENT,
+    APPLOCKER_EXECUTION,
+    EXCHANGE,
+    CERTIFICATES,
+    DIAGNOSIS,
+    DIRECTORY,
+    DNS_SERVER,
+    DNS_SERVER_AUDIT,
+    IIS_CONFIGURATION,
+    LSA,
+    PRINT_ADMIN,
+    SMB_CONNECTIVITY,
+    SMB_SERVER,
+    VIRTUAL_DISKS,
 )
 
 _CANONICAL = {name.lower(): name for name in KNOWN}
@@ -75,7 +113,8 @@ _OF_PROVIDER = {
 
 
 def canonical(channel: str, provider: str = "") -> str:
-    """Canonical channel name; that of the provider if the sender names no channel."""
+    """Returns the canonical channel name. If the sender names no channel, returns the provider's
+    channel."""
     return _in_one_spelling(channel) or _OF_PROVIDER.get(provider.lower(), "")
 
 

@@ -27,7 +27,7 @@ _TYPES: Final = {name: number for number, names in _EXTENSIONS for name in names
 
 
 def file_type_of(path: str) -> int:
-    """File type of the path's extension; 0 if unknown. Only a hint: the writer of a file chooses
-    its name."""
+    """Returns the file type for the path's extension; 0 if unknown. Only a hint: the writer of a
+    file chooses its name."""
     dot = path.rfind(".", -6)
     return _TYPES.get(path[dot + 1 :].lower(), 0) if dot >= 0 else 0

@@ -1,7 +1,7 @@
-"""Groups the outcomes of one batch by process.
+"""Groups the outcomes of a batch by process.
 
-`fold` is the last pure step of the write path: outcomes in, drafts out. It does not know segments,
-windows or stored rows; `pipeline` assigns drafts to segments.
+`fold` is the last pure step of the write path: outcomes in, drafts out. It is independent of
+segments, windows and stored rows; `pipeline` assigns drafts to segments.
 """
 
 from msgspec import Struct, field
@@ -23,11 +23,11 @@ class KeptRecord(Struct, gc=False):
     record_key: int
     request_key: int
     is_half: bool = False
-    """Whether the same record also makes segment rows."""
+    """Whether the same record also produces segment rows."""
 
 
 class BinarySighting(Struct, gc=False):
-    """All sightings of one binary by one sensor in a batch."""
+    """All sightings of a binary by a sensor in a batch."""
 
     sensor_id: int
     binary: BinarySeen
@@ -36,7 +36,7 @@ class BinarySighting(Struct, gc=False):
 
 
 class Folded(Struct):
-    """Everything one batch adds."""
+    """The additions of a batch."""
 
     drafts: dict[str, Draft] = field(default_factory=dict)
     kept: list[KeptRecord] = field(default_factory=list)
@@ -44,9 +44,8 @@ class Folded(Struct):
 
 
 def check_times(outcomes: list[Outcome], until_us: int) -> None:
-    """Raises RecordError `bad_time` for outcomes dated before 1970 or after `until_us`; call it
-    before any outcome of the record is folded.
-    """
+    """Raises RecordError `bad_time` for outcomes dated before 1970 or after `until_us`. Call it
+    before any outcome of the record is folded."""
     for outcome in outcomes:
         time_us = outcome.time_us
         if not 0 < time_us <= until_us and not (time_us == 0 and type(outcome) is Facts):
@@ -56,10 +55,10 @@ def check_times(outcomes: list[Outcome], until_us: int) -> None:
 def fold(
     folded: Folded, outcomes: list[Outcome], sensor_id: int, record_key: int, request_key: int
 ) -> bool:
-    """Adds the outcomes of one record. Returns True when any belongs to a process.
+    """Adds the outcomes of a record. Returns True if any belongs to a process.
 
     `request_key` replaces a `record_key` of 0 (a record without an id). The key is stored once,
-    with the record's first process: all rows of one record are one insert.
+    with the record's first process: all rows of a record are in one insert.
     """
     keyed = False
     kept: KeptRecord | None = None
@@ -74,7 +73,7 @@ def fold(
             elif isinstance(outcome, BinarySeen):
                 _add_binary(folded.binaries, outcome, sensor_id)
             continue
-        # Every kind that is left has a process; `isinstance` for each event would cost more.
+        # Every remaining kind has a process; calling `isinstance` for each event would cost more.
         process_id = outcome.process_id  # type: ignore[union-attr]
         draft = drafts.get(process_id)
         if draft is None:
@@ -82,7 +81,8 @@ def fold(
         if not keyed:
             keyed = True
             _add_key(draft, record_key, request_key)
-        draft.last_update_us = max(draft.last_update_us, outcome.time_us)
+        if outcome.time_us > draft.last_update_us:  # noqa: PLR1730 - for each event, `max` is slow
+            draft.last_update_us = outcome.time_us
         if name is None:
             assert isinstance(outcome, Facts)
             merge_ranked(draft.facts, ranked(outcome.values, outcome.rank, outcome.time_us))

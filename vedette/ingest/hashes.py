@@ -25,7 +25,7 @@ _BARE = {32: "md5", 40: "sha1", 64: "sha256"}
 
 @memoize(65_536)
 def hashes_of(text: str) -> Hashes:
-    """Parse Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or one bare hash. Cached."""
+    """Parses Sysmon's `SHA1=..,MD5=..,SHA256=..,IMPHASH=..`, or a bare hash. Cached."""
     found: dict[str, str] = {}
     for part in text.split(","):
         name, mark, digits = part.strip().lower().partition("=")

@@ -9,12 +9,13 @@ from vedette.model.memoize import memoize
 
 @memoize(65_536)
 def file_name(path: str) -> str:
-    """Last component of a Windows or Unix path, case preserved. Cached."""
+    """Returns the last component of a Windows or Unix path, with its letter case. Cached."""
     return path[max(path.rfind("\\"), path.rfind("/")) + 1 :]
 
 
 def split_device(path: str) -> tuple[str, str]:
-    """NT device and tail in lower case; ("", "") for a path without a device."""
+    """Splits a path into NT device and tail, in lower case; ("", "") for a path without a
+    device."""
     low = path.lower()
     if not low.startswith("\\device\\"):
         return "", ""
@@ -23,13 +24,13 @@ def split_device(path: str) -> tuple[str, str]:
 
 
 def path_preference(path: str) -> tuple[bool, str]:
-    """Sort key of the names of one file: that with a drive is better than that with an NT device;
-    any order of the others, so that the order of records does not matter."""
+    """Sort key of the names of a file. A name with a drive is better than a name with an NT device.
+    The order of other names is arbitrary but fixed, so the order of records does not matter."""
     return not split_device(path)[0] if path else False, path
 
 
 def tail_of(path: str) -> str:
-    """Tail of a Windows path in lower case; other paths unchanged in lower case."""
+    """Returns the tail of a Windows path in lower case; other paths in lower case."""
     if path[1:3] == ":\\":
         return path[2:].lower()
     return split_device(path)[1] or path.lower()

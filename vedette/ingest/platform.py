@@ -11,13 +11,16 @@ _BY_SOURCE = {
 
 
 def os_type_of(record: Record) -> str:
-    """windows, linux or osx (docs/api-objects.md#process); "" for our own sensor, whose enrolment
-    says it."""
+    """Returns windows, linux or osx (docs/api-objects.md#process); "" for the Vedette sensor, whose
+    enrollment reports it, and for events that do not contain it."""
     source = record.vedette_record
     if source == "vedette":
         return ""
     if source == "windows":
         return "linux" if record.channel.startswith("Linux-") else "windows"
+    if source == "endpoint":
+        system = record.data.get("os")
+        return system if system in ("windows", "linux", "osx") else ""
     if source == "osquery":
         return _osquery_os(record.channel)
     return _BY_SOURCE[source]

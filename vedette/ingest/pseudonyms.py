@@ -1,7 +1,7 @@
-"""Puts pseudonyms in place of user names and secrets in records, before anything else reads them.
+"""Replaces user names and secrets in records with pseudonyms, before any other processing.
 
-A pseudonym is an HMAC of the value, so equal values stay equal and nobody without the key can try
-out values. Texts are searched with RE2, in time that is linear in their length.
+A pseudonym is an HMAC of the value, so equal values stay equal, and nobody can test guesses without
+the key. Texts are searched with RE2, in time linear in their length.
 """
 
 import hmac
@@ -12,34 +12,88 @@ from typing import Any, Final
 import re2
 
 from vedette.ingest.record import Record
-from vedette.limits import RECORD_DEPTH_MAX, SECRET_PATTERN_PROGRAM_BYTES_MAX
+from vedette.limits import Limit
 from vedette.model.privacy import GroupPrivacy
 
+RECORD_DEPTH_MAX: Limit[int] = 100
+"""Maximum depth of a record's data that is searched for secrets. Deeper data are dropped. No format
+has more than 10 levels."""
+
+SECRET_PATTERN_PROGRAM_BYTES_MAX: Limit[int] = 1 << 20
+"""Memory limit (bytes) of a compiled pattern. RE2 rejects patterns that need more."""
+
+
 _DIGITS: Final = 12
-"""Hexadecimal digits of a pseudonym: two of a million values are alike once in 500 servers."""
+"""Hexadecimal digits of a pseudonym. With a million values, two are equal on one of 500 servers."""
 
 _USER_MEMBERS: Final = frozenset(
     (
-        *("acct", "membername", "displayname", "userprincipalname", "owner", "owner_name"),
-        *("uid", "auid", "euid", "suid", "fsuid", "ouid", "loginuid", "sauid", "oauid"),
-        *("userid", "usercontext", "jobowner", "serviceaccount", "logonaccount", "mappedname"),
+        "acct",
+        "membername",
+        "displayname",
+        "userprincipalname",
+        "owner",
+        "owner_name",
+        "uid",
+        "auid",
+        "euid",
+        "suid",
+        "fsuid",
+        "ouid",
+        "loginuid",
+        "sauid",
+        "oauid",
+        "userid",
+        "usercontext",
+        "jobowner",
+        "serviceaccount",
+        "logonaccount",
+        "mappedname",
     )
 )
 _USER_ENDS: Final = ("user", "username", "user_name", "user name", "accountname", "account name")
-"""Members of records, in lower case, that name an account, and ends of such; numbers of accounts
-stay."""
+"""Members of records, in lower case, that contain an account name, and suffixes of such members.
+Numbers of accounts are not replaced."""
 
 _NOBODY: Final = frozenset(
     (
-        *("", "-", "?", "unset", "root", "nobody", "daemon", "system", "local service", "n/a"),
-        *("network service", "anonymous logon", "localsystem", "localservice", "networkservice"),
-        *("public", "default", "default user", "all users", "shared", "(null)", "guest", "none"),
-        *("defaultaccount", "wdagutilityaccount", "everyone", "users", "administrators"),
+        "",
+        "-",
+        "?",
+        "unset",
+        "root",
+        "nobody",
+        "daemon",
+        "system",
+        "local service",
+        "n/a",
+        "network service",
+        "anonymous logon",
+        "localsystem",
+        "localservice",
+        "networkservice",
+        "public",
+        "default",
+        "default user",
+        "all users",
+        "shared",
+        "(null)",
+        "guest",
+        "none",
+        "defaultaccount",
+        "wdagutilityaccount",
+        "everyone",
+        "users",
+        "administrators",
     )
 )
-"""Accounts and folders that stand for no person, which rules ask for."""
+"""Accounts and folders that identify no person. Rules search for them."""
 _NO_PERSONS: Final = (
-    *("nt authority", "window manager", "font driver host", "iis apppool", "nt service"),
+    "nt authority",
+    "window manager",
+    "font driver host",
+    "iis apppool",
+    "nt service",
 )
 
 _EDGE: Final = r"""\\/"'<>|:*?\r\n"""
@@ -56,13 +110,13 @@ _LABEL: Final = (
 _LABELLED: Final = re2.compile(
     rf"(?im)(\n[ \t]*(?:\w+ )?{_LABEL})({_WORDS})[ \t\r]*$|(\b{_LABEL})({_WORD})"
 )
-"""A name in free text behind what says that it is one (`User: CORP\\ann`): a word, or all of a line
-of its own."""
+r"""A name in free text after a label (`User: CORP\ann`): a word, or the rest of a line that
+contains nothing else."""
 _PSEUDONYM: Final = re.compile(rf"user-[0-9a-f]{{{_DIGITS}}}|s-1-[0-9-]+")
 
 
 def secret_options() -> re2.Options:
-    """RE2 options of patterns for secrets."""
+    """Returns the RE2 options of patterns for secrets."""
     chosen = re2.Options()
     chosen.case_sensitive = False
     chosen.log_errors = False
@@ -71,7 +125,7 @@ def secret_options() -> re2.Options:
 
 
 def secret_pattern_problem(pattern: str) -> str:
-    """Why a pattern cannot be used; "" if it can."""
+    """Returns why a pattern is invalid; "" if it is valid."""
     try:
         compiled = re2.compile(pattern, secret_options())
     except re2.error as error:
@@ -83,7 +137,7 @@ def secret_pattern_problem(pattern: str) -> str:
 
 
 class Pseudonyms:
-    """What one sensor group hides."""
+    """Pseudonymization for a sensor group."""
 
     def __init__(self, key: bytes, privacy: GroupPrivacy) -> None:
         self._key = key
@@ -92,7 +146,7 @@ class Pseudonyms:
         self._patterns = [re2.compile(one, options) for one in privacy.secret_patterns]
 
     def hide(self, record: Record) -> None:
-        """Changes the data of a record in place."""
+        """Replaces values in the data of a record, in place."""
         record.data = self._object(record.data, 0)
 
     def _object(self, data: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -102,7 +156,7 @@ class Pseudonyms:
         if isinstance(value, str):
             return self._named(value) if self._names_user(name) else self.text(value)
         if depth > RECORD_DEPTH_MAX:
-            return None  # no format has as much: nothing reads it
+            return None  # deeper than any format, so nothing reads it
         if isinstance(value, dict):
             return self._object(value, depth + 1)
         if isinstance(value, list):
@@ -115,7 +169,7 @@ class Pseudonyms:
         return self._users and (name in _USER_MEMBERS or name.endswith(_USER_ENDS))
 
     def _named(self, value: str) -> str:
-        """A name of an account, with or without its domain."""
+        """Replaces the account name in a value with or without domain."""
         domain, slash, name = value.rpartition("\\")
         if domain.lower().startswith(_NO_PERSONS):
             return self.text(value)
@@ -123,7 +177,8 @@ class Pseudonyms:
         return f"{domain}{slash}{self.user(name)}{at}{realm}"
 
     def user(self, name: str) -> str:
-        """The pseudonym of a name; names of machines, services and numbers stay."""
+        """Returns the pseudonym of a name. Names of machines and services, and numbers, are not
+        replaced."""
         plain = name.strip().lower()
         is_service = plain in _NOBODY or plain.endswith("$") or plain.startswith(("dwm-", "umfd-"))
         if is_service or plain.isdecimal() or _PSEUDONYM.fullmatch(plain):
@@ -131,13 +186,13 @@ class Pseudonyms:
         return f"user-{self._digits('user', plain)}"
 
     def text(self, text: str) -> str:
-        """A text without secrets, and without names of users in the paths of their folders."""
+        """Replaces secrets in a text, and user names in paths of their folders and after labels."""
         shown = "".join(self._without_secrets([text])) if self._patterns else text
         return self._without_names(shown) if self._users else shown
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """The arguments of a command, which is searched as one text: an option and its value
-        are two of them."""
+        """Replaces secrets and names in the arguments of a command. They are searched as a single
+        text, because an option and its value are two arguments."""
         shown = self._without_secrets(texts) if self._patterns else list(texts)
         return [self._without_names(one) for one in shown] if self._users else shown
 
@@ -177,8 +232,9 @@ class Pseudonyms:
         return shown
 
     def _cut(self, text: str, begin: int, joined: str, spans: Sequence[tuple[int, int]]) -> str:
-        """The part of the joined text that begins at `begin`, with pseudonyms for spans; a span
-        that began in a part before leaves nothing of it here."""
+        """Returns the argument `text`, which starts at `begin` in `joined`, with spans replaced by
+        pseudonyms. A span that started in an earlier argument is removed here without a
+        pseudonym."""
         pieces, at, end = [], begin, begin + len(text)
         for first, last in spans:
             if last <= begin or first >= end:
@@ -203,7 +259,7 @@ def _spans(pattern: Any, text: str) -> Iterable[tuple[int, int]]:
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans that do not overlap, ascending."""
+    """Merges overlapping spans. Returns them ascending."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if merged and first < merged[-1][1]:

@@ -1,10 +1,11 @@
-"""Parsing of times in text to epoch microseconds.
+"""Parses times in text to epoch microseconds.
 
 Reads `2020-09-20 16:16:06.470`, `2020-09-20T16:16:06Z`, up to nine digits of fraction, offsets
 (`+02:00`, `+0200`), and `/Date(1600618566470)/`. Text without a zone is UTC.
 
 Every record has two or three times, mostly distinct. Times with milliseconds or finer are therefore
-assembled from cached parts: minute, second, milliseconds, and the rest. Other forms are cached
+assembled from cached parts: minute, second, milliseconds, and the rest. The most frequent form, UTC
+with milliseconds, has two parts: the second and the milliseconds. Other forms are cached as a
 whole.
 """
 
@@ -12,7 +13,17 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from vedette.limits import TIME_MIN_US, TIME_TEXT_CHARS_MAX, TIMES_CACHED_MAX
+from vedette.limits import Limit
+
+TIME_MIN_US: Limit[int] = 0
+"""Earliest accepted event time (us). Times before 1970 are rejected (1601 is the zero FILETIME)."""
+
+TIMES_CACHED_MAX: Limit[int] = 32_768
+"""Maximum entries of each cache of parsed times. Four digits and a zone make 10,000 endings."""
+
+TIME_TEXT_CHARS_MAX: Limit[int] = 40
+"""Maximum characters of a time that is cached. Longer texts are not valid times."""
+
 
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}")
 _LAST_US = 253_402_300_800_000_000  # 10000-01-01
@@ -20,8 +31,13 @@ _MINUTE_US = 60_000_000
 
 _SECONDS: Final = {f"{n:02}.": n * 1_000_000 for n in range(60)}
 _MILLISECONDS: Final = {f"{n:03}": n * 1_000 for n in range(1_000)}
+_FRACTIONS: Final = {f"{n:03}{zone}": n * 1_000 for n in range(1_000) for zone in ("", "Z")}
+"""Microseconds by the text after the dot, for the most frequent forms."""
+
+_seconds: dict[str, int] = {}
+"""Seconds (us) by the text up to and including the dot. Only validated texts."""
 _minutes: dict[str, int] = {}
-"""Minutes by the text up to the colon after them; only validated ones."""
+"""Minutes (us) by the text up to and including the colon. Only validated texts."""
 _ends: dict[str, int] = {}
 """Microseconds by the text after the milliseconds: finer digits, the zone."""
 _moments: dict[str, int] = {}
@@ -29,17 +45,25 @@ _moments: dict[str, int] = {}
 
 
 def time_us(text: str) -> int:
-    """Epoch microseconds; 0 if malformed or before 1970. Cached."""
+    """Returns epoch microseconds; 0 if malformed or before 1970. Cached."""
+    fraction_us = _FRACTIONS.get(text[20:])
+    if fraction_us is not None:
+        second_us = _seconds.get(text[:20])
+        if second_us is not None:
+            return second_us + fraction_us
     try:
         second_us = _minutes[text[:17]] + _SECONDS[text[17:20]]
-        return second_us + _MILLISECONDS[text[20:23]] + _ends[text[23:]]
+        moment = second_us + _MILLISECONDS[text[20:23]] + _ends[text[23:]]
     except KeyError:
-        moment = _moments.get(text)
-        return _learn(text) if moment is None else moment
+        known = _moments.get(text)
+        moment = _learn(text) if known is None else known
+    if fraction_us is not None and moment and text[17:20] in _SECONDS:
+        _cache_put(_seconds, text[:20], moment - fraction_us)
+    return moment
 
 
 def _learn(text: str) -> int:
-    """Parse a time, and cache it or its parts."""
+    """Parses a time, and caches it or its parts."""
     second_us = _second_us(text)
     moment = second_us + _rest_us(text[19:]) if second_us > 0 else 0
     if len(text) > TIME_TEXT_CHARS_MAX:
@@ -70,7 +94,8 @@ def any_time_us(value: Any) -> int:
 
 
 def epoch_us(number: float) -> int:
-    """Epoch microseconds of a number whose magnitude determines its unit: s, ms, us or finer."""
+    """Returns epoch microseconds for a number whose magnitude determines its unit: s, ms, us or
+    finer."""
     for below, factor in ((10**11, 10**6), (10**14, 10**3), (10**17, 1)):
         if 0 < number < below:
             return int(number * factor)
@@ -83,7 +108,7 @@ def _date(text: str) -> int:
 
 
 def _second_us(text: str) -> int:
-    """Epoch microseconds of the second at the beginning of a text; 0 if invalid."""
+    """Returns the epoch microseconds of the second at the start of a text; 0 if invalid."""
     try:
         # Faster than strptime, but it accepts more forms, so the form is checked first.
         moment = datetime.fromisoformat(text[:19]) if _SECOND.match(text) else None
@@ -94,7 +119,7 @@ def _second_us(text: str) -> int:
 
 
 def _rest_us(text: str) -> int:
-    """Microseconds of the fraction minus those of the zone offset."""
+    """Returns the microseconds of the fraction minus the zone offset."""
     digits, rest = "", text.strip()
     if rest[:1] in {".", ","}:
         end = 1

@@ -1,1 +1,1 @@
-"""What happens by itself, and when: the scheduler of background jobs."""
+"""Scheduler and leases of background jobs."""

@@ -1,5 +1,11 @@
-"""Every limit of the server, with its unit and its reason: one module for each area. Settings may
-lower or raise those marked (setting); the rest are part of the design."""
+"""Limits that several modules share, with units and reasons: one module per area.
+
+A limit with a single user is defined in that user's module, marked as `NAME: Limit[int] = ...`,
+with a docstring that gives unit and reason. `docs/reference/limits.md` lists all limits. Limits
+marked (setting) can be changed by a setting; the rest are part of the design.
+"""
+
+from typing import Annotated, TypeVar
 
 from vedette.limits.alerts import *
 from vedette.limits.backup import *
@@ -26,3 +32,8 @@ from vedette.limits.state import *
 from vedette.limits.store import *
 from vedette.limits.watchlists import *
 from vedette.limits.write_path import *
+
+_Number = TypeVar("_Number", int, float)
+
+Limit = Annotated[_Number, "listed in docs/reference/limits.md"]
+"""Type of a limit that is defined outside this package."""

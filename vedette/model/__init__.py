@@ -1,1 +1,1 @@
-"""What a process, a segment, an event and a field are: frozen values and the field catalogue."""
+"""Domain model: processes, segments, events and search fields as immutable values. No I/O."""

@@ -1,11 +1,11 @@
-"""The catalogue of search fields of alerts (docs/query-language.md#alerts); the columns are those
-of `alert.py`."""
+"""Catalogue of the search fields of alerts (docs/query-language.md#alerts). Columns are defined in
+`findings/alert.py`."""
 
 from vedette.model.field import Field, catalogue
 from vedette.model.findings.alert import ALERT_TEXTS, DECIMALS, EVENT_COUNTS
 
 ALERT_LISTS: frozenset[str] = frozenset(ALERT_TEXTS)
-"""Columns of an alert with many values: a value matches when it matches one."""
+"""Multi-valued columns of an alert. A query value matches if it matches any element."""
 
 ALERT = catalogue(
     (
@@ -37,7 +37,8 @@ ALERT = catalogue(
         Field("sha256", "sha256", ("sha256",), True),
         Field("observed_filename", "keyword", ("observed_filename",), True),
         Field("process_path", "path", ("process_path",), True),
-        Field("watchlist_id", "integer", ("watchlist_id",), True),
+        # For alerts without a watchlist, the API shows the id of the rule or report in this field.
+        Field("watchlist_id", "integer", ("watchlist_id",), True, texts=("source_id", "report_id")),
         Field("feed_id", "integer", ("feed_id",)),
         Field("sensor_id", "integer", ("sensor_id",)),
         Field("segment_id", "integer", ("segment_id",)),
@@ -58,5 +59,6 @@ ALERT = catalogue(
         Field("interface_ip", "address", ("interface_ip",)),
     ),
     has_tags=False,
+    always=("id", "created_time", "updated_time", "alert_type", "status", *DECIMALS),
 )
 """Fields of alert search."""

@@ -1,14 +1,14 @@
-"""The catalogue of search fields of binaries (docs/query-language.md#binaries).
+"""Catalogue of the search fields of binaries (docs/query-language.md#binaries).
 
-A binary is what all sensors of the caller's scope saw of one hash, summed up
-(`query/compile/binary_sql.py`). Its columns are those of `columns.BINARY` and of its sightings;
-`BINARY_LISTS` are the ones with a value for every sensor or path.
+A binary document aggregates all sightings of one hash by sensors in the caller's scope
+(`query/compile/binary_sql.py`). Its columns are `columns.BINARY` and the columns of sightings.
 """
 
 from vedette.model.field import Field, FieldType, catalogue
 
 BINARY_LISTS: frozenset[str] = frozenset({"observed_filename", "hostname", "group", "endpoint"})
-"""Columns of a binary that hold many values: a value matches when it matches one."""
+"""Multi-valued columns of a binary, with a value for each sensor or path. A query value matches if
+it matches any element."""
 
 _TEXTS = (
     "original_filename",
@@ -61,12 +61,14 @@ _BINARY_ONLY: tuple[Field, ...] = (
     Field("server_added_timestamp", "time", ("added",), aliases=("timestamp",)),
     Field("last_seen", "time", ("last_seen",)),
 )
-"""Fields that a process has itself, or that no process is asked for."""
+"""Fields that process search does not take from binaries: processes have a field of the same name,
+or the field is of no use there."""
 
-BINARY = catalogue((*_BINARY_ONLY, *_JOINED))
+BINARY = catalogue((*_BINARY_ONLY, *_JOINED), always=("hash", "server_added_timestamp"))
 """Fields of binary search."""
 
 JOINED_FIELDS: tuple[tuple[str, str, FieldType], ...] = tuple(
     (name, field.name, field.type) for field in _JOINED for name in (field.name, *field.aliases)
 )
-"""What process search asks of binaries: a name, the field of binaries it stands for, its type."""
+"""Fields of binaries that process search can join: (name or alias, name of the binary field,
+type)."""

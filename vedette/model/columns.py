@@ -1,61 +1,98 @@
-"""The columns of a stored process segment, as data.
+"""The columns of stored process segments, as data.
 
-One row of `segment` is what one process did in one window of server time (docs/telemetry-model.md).
-From these tuples the store makes its tables, fold its drafts, and the field catalogue its
-targets; nothing else may name a column.
+A row of `segment` describes one process in one window of server time (docs/telemetry-model.md). The
+store derives its tables from these tuples, `ingest/fold.py` its drafts, and the field catalogue its
+columns. No other module may spell out a column list.
 
-Physical names of event columns are `<kind>_<field>`, for example `filemod_path`; the fields
-are those of the structs in `model/event.py` without `process_id`. All arrays of one kind have
-the same length and order. `<kind>_count` is their length, summed over partial rows.
+Event columns are named `<kind>_<field>`, for example `filemod_path`. The fields are those of the
+structs in `model/event.py` without `process_id`. All arrays of one kind have the same length and
+order. `<kind>_count` is that length, summed over partial rows.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from vedette.model import event
-from vedette.model.metadata_rank import RANK_COLUMN_OF, RANK_COLUMNS
+from vedette.model.metadata_rank import GROUP_OF, GROUPS, RANK_COLUMNS
 
 ColumnType = Literal["text", "u8", "u16", "u32", "u64", "i32", "time", "ip"]
-"""text String; time DateTime64(6, 'UTC') given as epoch microseconds; ip 16 bytes, IPv6."""
+"""`text` is String. `time` is DateTime64(6, 'UTC'), passed as epoch microseconds. `ip` is 16 bytes
+in IPv6 format."""
+
+RANK_LENGTH: Final = 8
+"""Length of a rank: big-endian in front of a text, the upper half of a number."""
 
 Merge = Literal["max", "min"]
-"""How partial rows of a segment agree, whatever their order. `max`: a known text wins over ""
-and a known number over 0. `min` columns must be given in every partial row."""
+"""Aggregate function that merges the values of partial rows of a segment, in any order. With `max`,
+a nonempty text wins over "" and a nonzero number over 0. `min` columns must be set in every partial
+row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a segment's metadata or of a binary."""
+    """A metadata column of a segment or a column of a binary."""
 
     name: str
     type: ColumnType
     merge: Merge = "max"
+    """Merge function of its partial rows, unless the column has a group."""
+    group: str = ""
+    """Group of `model/metadata_rank.py`. The column is stored with the rank of its claim in front,
+    as `<name>_claim`, so that the greatest stored value is that of the best claim; `<name>` is an
+    alias of its value. All columns of a claim have one rank, so the best claim wins as a whole."""
+
+    @property
+    def physical(self) -> str:
+        """The name of the column that holds the values in the table `segment`."""
+        return f"{self.name}_claim" if self.group else self.name
+
+    def shown(self, stored: str) -> str:
+        """SQL: the value of a stored one, which is an SQL expression."""
+        if not self.group:
+            return stored
+        match self.type:
+            case "text":
+                return f"substring({stored}, {RANK_LENGTH + 1:d})"
+            case "time":
+                return f"fromUnixTimestamp64Micro(toInt64({stored}), 'UTC')"
+            case _:
+                return f"toUInt{self.type[1:]}({stored})"
+
+    def rank(self, stored: str) -> str:
+        """SQL: the rank of a stored value of a group."""
+        if self.type == "text":
+            return f"reinterpretAsUInt64(reverse(substring({stored}, 1, {RANK_LENGTH:d})))"
+        return f"toUInt64(bitShiftRight({stored}, {8 * RANK_LENGTH:d}))"
+
+
+def _grouped(*columns: Column) -> tuple[Column, ...]:
+    return tuple(replace(column, group=GROUP_OF.get(column.name, "")) for column in columns)
 
 
 KEY: tuple[Column, ...] = (
-    Column("partition_ms", "u64"),  # opening time of the hot partition it was written to
+    Column("partition_ms", "u64"),  # opening time of the hot partition that received the row
     Column("window_ms", "u64"),  # start of the window of server time
     Column("sensor_id", "u32"),
     Column("process_id", "text"),
-    Column("segment_id", "u64"),  # window_ms + how many full segments the window had before
+    Column("segment_id", "u64"),  # window_ms + number of earlier full segments of the window
 )
-"""What identifies a segment. Partial rows with the same key are one segment."""
+"""Key of a segment. Partial rows with the same key form one segment."""
 
 HOST: tuple[Column, ...] = (
     Column("hostname", "text"),
     Column("group", "text"),  # name of the sensor group when the events arrived
     Column("os_type", "text"),  # windows, linux, osx
-    Column("host_type", "text"),  # workstation, server, domain_controller; "" reads workstation
+    Column("host_type", "text"),  # workstation, server, domain_controller; "" means workstation
     Column("interface_ip", "ip"),
     Column("comms_ip", "ip"),
-    Column("host_clock", "u16"),  # what the host's clock shows: see model/host.py
-    Column("filtering_known_dlls", "u8"),  # its group left out loads of known DLLs
+    Column("host_clock", "u16"),  # UTC offset of the host's clock, see model/host.py
+    Column("filtering_known_dlls", "u8"),  # the group's filters drop loads of known DLLs
 )
 
-PROCESS: tuple[Column, ...] = (
+PROCESS: tuple[Column, ...] = _grouped(
     Column("start", "time"),
     Column("path", "text"),
-    Column("process_name", "text"),  # file name of the path, as written
+    Column("process_name", "text"),  # last part of `path`, with its letter case
     Column("process_pid", "u32"),
     Column("process_md5", "text"),
     Column("process_sha256", "text"),
@@ -74,7 +111,7 @@ PROCESS: tuple[Column, ...] = (
     Column("logon_id", "text"),
     Column("logon_type", "u32"),
     Column("terminal_session_id", "text"),
-    Column("process_guid", "text"),  # as the sender names it: ProcessGuid, exec_id, pid:pidversion
+    Column("process_guid", "text"),  # the sender's own id: ProcessGuid, exec_id, pid:pidversion
     Column("parent_id", "text"),
     Column("parent_name", "text"),
     Column("parent_path", "text"),
@@ -84,10 +121,11 @@ PROCESS: tuple[Column, ...] = (
     Column("parent_cmdline", "text"),
     Column("parent_username", "text"),
 )
-"""What normalise may put into `Facts.values` (`start` and `end_time` as epoch microseconds)."""
+"""Columns that a normaliser may set in `Facts.values`. `start` and `end_time` are epoch
+microseconds."""
 
-DERIVED: tuple[Column, ...] = (
-    Column("cmdline_tokens", "text"),  # model/tokens.py, made by fold whenever cmdline is known
+DERIVED: tuple[Column, ...] = _grouped(
+    Column("cmdline_tokens", "text"),  # model/tokens.py; fold computes it whenever cmdline is set
     Column("parent_cmdline_tokens", "text"),
     *(Column(name, "u64") for name in RANK_COLUMNS),  # model/metadata_rank.py
 )
@@ -98,16 +136,29 @@ TOUCHED: tuple[Column, ...] = (
     Column("first_server_update", "time", "min"),
     Column("seq", "u64"),  # commit number of the newest partial row
 )
-"""Given by the writer at commit."""
+"""Columns that the writer sets at commit."""
 
 METADATA: tuple[Column, ...] = HOST + PROCESS + DERIVED + TOUCHED
 
-CORRECTED: tuple[Column, ...] = tuple(
-    column
-    for column in (*PROCESS, *DERIVED)
-    if column.name in RANK_COLUMN_OF or column.name in RANK_COLUMNS
-)
-"""Metadata that is decided by rank (`model/metadata_rank.py`)."""
+SHAPE = Column("cmdline_shape", "u64", group="command")
+"""Which command lines are alike (`model/tokens.py`); made from `cmdline` when rows are stored."""
+
+CLAIMS: Final[dict[str, tuple[Column, ...]]] = {
+    group.name: (
+        *(column for name in group.columns for column in METADATA if column.name == name),
+        *((SHAPE,) if SHAPE.group == group.name else ()),
+    )
+    for group in GROUPS
+}
+"""The stored columns of each group. The first one gives the group's rank to reads."""
+
+RANKS: Final[dict[str, Column]] = {
+    group.name: column
+    for group in GROUPS
+    for column in METADATA
+    if column.name == group.rank_column
+}
+"""The rank column of each group, which is no stored column."""
 
 BINARY: tuple[Column, ...] = (
     Column("file_version", "text"),
@@ -136,7 +187,7 @@ BINARY: tuple[Column, ...] = (
     Column("tampered", "u8"),
     Column("orig_mod_len", "u64"),  # bytes
 )
-"""What normalise may put into `BinarySeen.values` (numbers and times as decimal text)."""
+"""Columns that a normaliser may set in `BinarySeen.values`. Numbers and times are decimal text."""
 
 SIGHTING: tuple[Column, ...] = (
     *(Column(name, "text") for name in ("md5", "sha256", "sha1")),
@@ -147,47 +198,51 @@ SIGHTING: tuple[Column, ...] = (
     *(Column(name, "text") for name in ("os_type", "group", "hostname")),
     Column("seq", "u64"),
 )
-"""Metadata of a binary on one sensor, without the paths it was seen at."""
+"""Metadata of a binary on one sensor, without the paths of the file."""
 
 
 READ_ONLY: tuple[Column, ...] = (
-    Column("image_format", "text"),  # pe, elf, macho; other for what is none of them
+    Column("image_format", "text"),  # pe, elf, macho, or other
     Column("build_id", "text"),  # hexadecimal
     Column("interpreter", "text"),
-    Column("section_entropy", "text"),  # JSON: [name, bits a byte] of each section
-    Column("read_problems", "text"),  # what could not be read, one reason a line
-    Column("icon_sha256", "text"),  # of the icon's blob
+    Column("section_entropy", "text"),  # JSON: [name, bits per byte] of each section
+    Column("read_problems", "text"),  # reasons for failed parts of the reading, one per line
+    Column("icon_sha256", "text"),  # hash of the icon's blob
     Column("digsig_countersign_time", "time"),
 )
-"""What only the bytes of a file say."""
+"""Columns that come only from reading the bytes of a file."""
 
 NOT_READ: frozenset[str] = frozenset({"tampered"})
-"""Columns of `BINARY` that no file says of itself."""
+"""Columns of `BINARY` that cannot be read from a file."""
+
+UNREAD_AT: Final = 1
+"""Value of `read_at` in the row of an added file that has not been read yet. Any reading replaces
+that row. Sightings have 0."""
 
 READING: tuple[Column, ...] = (
     Column("md5", "text"),
     Column("sha256", "text"),
-    Column("first_seen", "time", "min"),  # as `added`
-    Column("added", "time", "min"),  # when the bytes were first stored
+    Column("first_seen", "time", "min"),  # equal to `added`
+    Column("added", "time", "min"),  # time when the bytes were first stored
     *(column for column in BINARY if column.name not in NOT_READ),
     *READ_ONLY,
 )
-"""What was read from the bytes of a file."""
+"""Columns of a reading: facts from the bytes of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """One kind of event: the struct, its columns in the struct's order, its counter."""
+    """An event kind: its struct and the columns of its fields, in the struct's order."""
 
     name: str
     struct: type
     fields: tuple[tuple[str, ColumnType], ...]
     counted: bool = True
-    """False for kinds that docs/api-objects.md has no list and no count for."""
+    """False for kinds that have no list and no count in docs/api-objects.md."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Physical array columns, without their Array()."""
+        """Array columns of the kind, with the type of their elements."""
         return tuple(Column(f"{self.name}_{name}", kind) for name, kind in self.fields)
 
 
@@ -328,4 +383,4 @@ EVENT_KINDS: tuple[EventKind, ...] = (
 )
 
 KIND_BY_STRUCT: dict[type, EventKind] = {kind.struct: kind for kind in EVENT_KINDS}
-"""The kind of an event value."""
+"""Maps the class of an event to its kind."""

@@ -1,12 +1,12 @@
-"""Events and facts about processes that one source record yields, as values.
+"""Events and process facts, as values. One source record yields any number of them.
 
-`ingest` makes these, `fold` gathers them by process, `store` writes each kind as parallel
-arrays of a segment (`model/columns.py` names the columns after the fields here, and a test
-holds the two together). Every event belongs to one process, `process_id`
-(36 characters, docs/clients.md#ids-and-times), and has a time in epoch microseconds, UTC.
+`ingest` creates these values, `fold` groups them by process, and `store` writes each kind as
+parallel arrays of a segment. `model/columns.py` names the columns after the fields here; a test
+compares both. Every event belongs to one process, `process_id` (36 characters,
+docs/clients.md#ids-and-times), and has a time in epoch microseconds, UTC.
 
-Conventions: text that is not known is "", a number 0, an address the 16 zero bytes of
-`UNKNOWN_IP`; hashes are lower-case hex; addresses are 16 bytes, IPv4 mapped into IPv6
+Conventions: an unknown text is "", an unknown number 0, an unknown address `UNKNOWN_IP` (16 zero
+bytes). Hashes are lower-case hex. Addresses are 16 bytes, IPv4 mapped into IPv6
 (`model/address.py`).
 """
 
@@ -20,7 +20,7 @@ UNKNOWN_IP = bytes(16)
 
 
 class FileOperation(IntEnum):
-    """docs/api-objects.md#process-events, filemod_complete."""
+    """Operations on files: numbers of `filemod_complete` (docs/api-objects.md#process-events)."""
 
     CREATED = 1
     FIRST_WRITE = 2
@@ -29,7 +29,8 @@ class FileOperation(IntEnum):
 
 
 class RegistryOperation(IntEnum):
-    """docs/api-objects.md#process-events, regmod_complete."""
+    """Operations on the registry: numbers of `regmod_complete`
+    (docs/api-objects.md#process-events)."""
 
     CREATED_KEY = 1
     WRITTEN = 2
@@ -38,15 +39,16 @@ class RegistryOperation(IntEnum):
 
 
 class CrossKind(IntEnum):
-    """docs/api-objects.md#process-events, crossproc_complete."""
+    """Kinds of cross-process events: numbers of `crossproc_complete`
+    (docs/api-objects.md#process-events)."""
 
     REMOTE_THREAD = 1
     PROCESS_OPEN = 2
 
 
 class ChildKind(IntEnum):
-    """How a child began (docs/process-analysis.md#events-of-a-stream sub-types); OTHER where the
-    source does not say."""
+    """Ways in which a child process starts (docs/process-analysis.md#events-of-a-stream sub-types).
+    OTHER if the source does not report it."""
 
     OTHER = 0
     FORK = 1
@@ -55,22 +57,22 @@ class ChildKind(IntEnum):
 
 
 class PipeOperation(IntEnum):
-    """Sysmon 17 and 18."""
+    """Operations on named pipes (Sysmon events 17 and 18)."""
 
     CREATED = 1
     CONNECTED = 2
 
 
 class Facts(Struct, gc=False):
-    """Metadata learned of a process: `values` maps metadata columns (`columns.METADATA`) to
-    values. Not a countable event; `time_us` moves `last_update` unless it is 0, which means
-    that the fact has no time of its own (what a child says of its parent)."""
+    """Metadata of a process from one record. `values` maps metadata columns (`columns.METADATA`) to
+    values. Facts are not counted as events. `time_us` advances `last_update`; 0 means that the fact
+    has no time of its own, such as facts about a parent in the record of its child."""
 
     process_id: str
     time_us: int
     values: dict[str, str | int | bytes]
     rank: int = int(Rank.OWN)
-    """How far the source is to be believed (`model/metadata_rank.py`)."""
+    """Trust in the source (`model/metadata_rank.py`)."""
 
 
 class Filemod(Struct, gc=False):
@@ -84,7 +86,7 @@ class Filemod(Struct, gc=False):
     file_type: int = 0
     tamper: int = 0
     note: str = ""
-    """Further text detection may ask for: previous creation time, archived, stream contents."""
+    """Further text for detection: previous creation time, archived, stream contents."""
 
 
 class Modload(Struct, gc=False):
@@ -104,7 +106,7 @@ class Regmod(Struct, gc=False):
     operation: int
     path: str
     value: str = ""
-    """The data written (Sysmon 13 `Details`) or the new name (14)."""
+    """The data written (Sysmon 13 `Details`) or the new name (Sysmon 14)."""
     tamper: int = 0
 
 
@@ -144,7 +146,7 @@ class Crossproc(Struct, gc=False):
     time_us: int
     kind: int
     target_id: str
-    """The other process, in both directions."""
+    """The other process, whichever direction the event has."""
     path: str = ""
     md5: str = ""
     sha256: str = ""
@@ -152,15 +154,14 @@ class Crossproc(Struct, gc=False):
     """1 handle to a process, 2 handle to a thread; 0 for remote threads."""
     access: int = 0
     is_target: int = 0
-    """1 when this process is the target and `target_id` names the source."""
+    """1 if this process is the target and `target_id` the source."""
     start_module: str = ""
     start_function: str = ""
     tamper: int = 0
 
 
 BLOCK_RESULT_UNKNOWN = 255
-"""The source does not say what became of the process, or blocked something else: a file, a
-connection."""
+"""The source does not report what happened to the process, or it blocked a file or a connection."""
 
 
 class Processblock(Struct, gc=False):
@@ -169,7 +170,7 @@ class Processblock(Struct, gc=False):
     block_type: int
     block_event: int = 0
     block_result: int = BLOCK_RESULT_UNKNOWN
-    """A number of `fields.BLOCK_STATUSES`."""
+    """Index into `fields.BLOCK_STATUSES`."""
     block_error: int = 0
     path: str = ""
     command_line: str = ""
@@ -180,7 +181,8 @@ class Processblock(Struct, gc=False):
 
 
 class Dnsquery(Struct, gc=False):
-    """A queried name; answers `domain:` but is no connection (docs/http-api.md)."""
+    """A DNS query. The field `domain:` searches it, but it is not a connection
+    (docs/http-api.md)."""
 
     process_id: str
     time_us: int
@@ -197,7 +199,7 @@ class Pipe(Struct, gc=False):
 
 
 class Scriptblock(Struct, gc=False):
-    """One part of a PowerShell script block (4104)."""
+    """One part of a PowerShell script block (event 4104)."""
 
     process_id: str
     time_us: int
@@ -223,9 +225,8 @@ ProcessEvent = (
 
 
 class BinarySeen(Struct, gc=False):
-    """What was learned of a file's image: kept by hash and sensor (docs/telemetry-model.md).
-    `values` maps
-    columns of `columns.BINARY` to text; `md5`, `sha256`, `sha1` may be "" but not all three."""
+    """Metadata of a file's image, stored by hash and sensor (docs/telemetry-model.md). `values`
+    maps columns of `columns.BINARY` to text. At least one of `md5`, `sha256`, `sha1` is set."""
 
     time_us: int
     md5: str
@@ -236,7 +237,8 @@ class BinarySeen(Struct, gc=False):
 
 
 class Kept(Struct, gc=False):
-    """A record without a process, or without a place in the model, kept for detection."""
+    """A record that belongs to no process or that the model has no event kind for. Stored for
+    detection."""
 
     time_us: int
     channel: str
@@ -244,7 +246,9 @@ class Kept(Struct, gc=False):
     record_id: int
     provider: str
     fields: dict[str, str]
+    level: str = ""
+    """Name of the level of an event-log record (`log_fields.LEVELS`); "" if unknown."""
 
 
 Outcome = Facts | ProcessEvent | BinarySeen | Kept
-"""Everything `normalise` can return."""
+"""Types that a normaliser can return."""

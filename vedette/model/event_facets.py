@@ -1,9 +1,9 @@
-"""The fields by which the events of one process are counted and filtered
+"""Facet fields: properties by which the events of one process are counted and filtered
 (docs/process-analysis.md#facet-fields).
 
-A facet reads one value of an event, or none: an event of a kind that has no such field, and one
-whose field is not known, has no value. What a filter may name is the `id` of a value; `names`
-holds the words for ids that are numbers, and a filter may use those too.
+A facet yields at most one value per event. An event has no value if its kind lacks the field or if
+the field is unknown. Filters name the `id` of a value. For numeric ids, `names` holds words, which
+filters accept too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,24 +11,29 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from vedette import limits
 from vedette.errors import BadRequestError
+from vedette.limits import Limit
 from vedette.model.address import address_text, pack_address
 from vedette.model.columns import EVENT_KINDS, EventKind
 
+CRITERIA_VALUES_MAX: Limit[int] = 1_000
+"""Maximum values of all facet fields in the criteria of one stream."""
+
+
 Reading = Literal["kind", "text", "directory", "number", "ipv4", "ipv6", "hive"]
-"""kind: the name of the event's kind. directory: a path up to its last separator, which is kept.
-hive: the first two steps of a registry key, in lower case. number: decimal, 0 is not known."""
+"""Method that derives the value of a facet from a column. `kind`: name of the event kind.
+`directory`: path up to and including the last separator. `hive`: first two components of a registry
+key, in lower case. `number`: decimal; 0 means unknown."""
 
 STREAMED: Final[tuple[EventKind, ...]] = tuple(kind for kind in EVENT_KINDS if kind.counted)
-"""Kinds that process analysis shows, in the order of events with the same time."""
+"""Kinds that process analysis shows. Events with the same time are sorted in this order."""
 
 EVENT_TYPE: Final = "event_type"
 
 
 @dataclass(frozen=True, slots=True)
 class EventFacet:
-    """A facet field; `columns` gives the column of each kind that has it."""
+    """A facet field. `columns` maps each event kind that has the field to its column."""
 
     name: str
     reading: Reading
@@ -58,7 +63,7 @@ FILE_TYPES: Final[Mapping[int, str]] = MappingProxyType(
         **{66: "ArchiveLzw", 67: "ArchiveRar", 68: "ArchiveTar", 69: "Archive7zip"},
     }
 )
-"""Types of files by number (docs/api-objects.md#process-events)."""
+"""File types by number (docs/api-objects.md#process-events)."""
 
 EVENT_FACETS: Final[Mapping[str, EventFacet]] = MappingProxyType(
     {
@@ -68,8 +73,11 @@ EVENT_FACETS: Final[Mapping[str, EventFacet]] = MappingProxyType(
             _facet(
                 "directory",
                 "directory",
-                *("filemod_path", "childproc_path", "processblock_path"),
-                *("crossproc_path", "modload_path"),
+                "filemod_path",
+                "childproc_path",
+                "processblock_path",
+                "crossproc_path",
+                "modload_path",
             ),
             _facet("filemod_action", "number", "filemod_operation", names=_FILE_ACTIONS),
             _facet("filemod_filetype", "number", "filemod_file_type", names=FILE_TYPES),
@@ -86,40 +94,40 @@ EVENT_FACETS: Final[Mapping[str, EventFacet]] = MappingProxyType(
         )
     }
 )
-"""Every facet field by its name, in the order of answers."""
+"""All facet fields by name, in the order of responses."""
 
 Criteria = tuple[tuple[str, tuple[str, ...]], ...]
-"""Facet fields with the ids that may be, ordered by field."""
+"""Pairs of (facet field, accepted ids), ordered by field."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are wanted: those that have one of the ids of every field of `criteria`, and
-    none later than `until_us` (epoch microseconds)."""
+    """A filter for events. An event matches if it has one of the ids for every field of `criteria`
+    and is not later than `until_us` (epoch microseconds)."""
 
     criteria: Criteria = ()
     until_us: int | None = None
 
     @property
     def kinds(self) -> tuple[EventKind, ...]:
-        """Kinds of which an event may answer."""
+        """Event kinds that can match."""
         return tuple(
             kind for kind in STREAMED if all(_may_be(kind.name, *c) for c in self.criteria)
         )
 
     @property
     def asks_only_for_kinds(self) -> bool:
-        """Whether all events of `kinds` are wanted, and so need no look at each."""
+        """Whether every event of `kinds` matches, so that events need no individual check."""
         return self.until_us is None and all(name == EVENT_TYPE for name, _ in self.criteria)
 
 
 def criteria_of(asked: Mapping[str, Sequence[str]]) -> Criteria:
-    """Checked criteria; fields without values ask for nothing.
+    """Returns validated criteria. Ignores fields without values.
 
-    Raises BadRequestError, naming the field, for an unknown field or kind of event.
+    Raises BadRequestError, which names the field, for an unknown field or kind of event.
     """
-    if sum(map(len, asked.values())) > limits.CRITERIA_VALUES_MAX:
-        raise BadRequestError(f"criteria: more than {limits.CRITERIA_VALUES_MAX} values")
+    if sum(map(len, asked.values())) > CRITERIA_VALUES_MAX:
+        raise BadRequestError(f"criteria: more than {CRITERIA_VALUES_MAX} values")
     return tuple(
         (name, tuple(sorted({_id(_known(name), value) for value in asked[name]})))
         for name in sorted(asked)

@@ -1,6 +1,7 @@
-"""What a search field is: a name that a query may use, how its values are read, and the columns
-that answer. The catalogues are `fields.py` (processes), `binary_fields.py` (binaries),
-`alert_fields.py` (alerts) and `report_fields.py` (threat reports)."""
+"""Search fields: the name in a query, the type that decides how values are read, and the columns
+that are searched. The catalogues are `fields.py` (processes), `binary_fields.py` (binaries),
+`alert_fields.py` (alerts), `hit_fields.py` (rule hits), `report_fields.py` (threat reports) and
+`log_fields.py` (event records)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ from vedette.model.findings.tag import TagSource, tag_source
 
 FieldType = Literal[
     "keyword",  # whole value
-    "name",  # file name of a process; a value with a separator asks the full path
+    "name",  # file name of a process; a value with a separator searches the full path
     "path",  # suffixes at separators
-    "registry",  # a path with control sets made equal
+    "registry",  # a path; numbered control sets equal the current one
     "cmdline",  # pieces in order
     "text",  # words in order
     "domain",  # labels
@@ -25,13 +26,13 @@ FieldType = Literal[
     "process_id",  # 36 characters, or the unique id with its segment
     "ipv4",
     "ipv6",
-    "address",  # either family
+    "address",  # IPv4 or IPv6
     "integer",
-    "count",  # an integer of which 0 means: none
+    "count",  # an integer; 0 means none
     "time",
     "bool",
     "cross_type",  # names of kinds of cross-process events
-    "host_type",  # "" reads workstation
+    "host_type",  # "" is read as workstation
     "block_status",  # names of results of a ban
     "sign",  # one of SIGN_RESULTS
     "endpoint",  # HOST|sensor id, or HOST
@@ -40,12 +41,17 @@ FieldType = Literal[
 ]
 
 FieldKind = Literal["column", "join", "tag"]
-"""`column` is answered by the document; `join` by the binary of one of its hashes (5); `tag` by
-what detection said of the document (watchlist_*, alliance_*)."""
+"""Source of a field. `column` reads the document itself. `join` reads the binary with one of the
+document's hashes. `tag` reads the detection tags of the document (watchlist_*, alliance_*)."""
+
+DATA: Final = "data"
+"""Column of all values of a record's data."""
+
+DATA_PREFIX: Final = "data."
+"""Beginning of the fields of single members of a record's data (`log_fields.py`)."""
 
 QUOTE_ENDS: frozenset[FieldType] = frozenset({"path", "registry", "name"})
-"""Types in whose phrases `"` always ends the phrase
-(docs/query-language.md#quotes-and-backslashes)."""
+"""Types for which `"` always ends a phrase (docs/query-language.md#quotes-and-backslashes)."""
 
 SIGN_RESULTS: tuple[str, ...] = (
     "Signed",
@@ -57,22 +63,22 @@ SIGN_RESULTS: tuple[str, ...] = (
     "Untrusted Root",
     "Explicit Distrust",
 )
-"""What a signature is worth (docs/query-language.md#truth-values-kinds-ids)."""
+"""Results of a signature check (docs/query-language.md#truth-values-kinds-ids)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The binaries that a joined field asks, and what it asks of them."""
+    """The binaries that a joined field reads, and the field of binaries."""
 
     source: str
-    """Of `fields.JOINS`: which hashes of a segment are looked up."""
+    """Key of `fields.JOINS`, which defines the hash columns of the segment."""
     field: str
     """Name of a field of binaries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A searchable name. `default` fields are asked by a term without a field."""
+    """A searchable field. A term without a field name searches the `default` fields."""
 
     name: str
     type: FieldType
@@ -80,35 +86,50 @@ class Field:
     default: bool = False
     aliases: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Of a `name`: the columns of full paths. Without sources, names are their last parts."""
+    """For type `name`: columns with full paths. If `sources` is empty, names are the last parts of
+    these paths."""
     kind: FieldKind = "column"
     join: Join | None = None
-    """Set for every `join`, and for a `column` that a joined binary may answer as well."""
+    """Set for every `join`, and for a `column` that a joined binary can answer too."""
+    texts: tuple[str, ...] = ()
+    """For type `integer`: columns that are searched for a value that is not a number."""
     tag: TagSource | None = None
-    """Set for every `tag`; its column is then the only source."""
+    """Set for every `tag`. `sources` then has only the column of the tag."""
 
 
 _TAG_TYPES: Final[Mapping[str, FieldType]] = MappingProxyType(
     {"time": "time", "score": "count", "report": "keyword", "link": "keyword"}
 )
-"""Types of `tag.TAG_COLUMNS`."""
+"""Field types of `tag.TAG_COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The fields of one search."""
+    """The fields of one kind of search."""
 
     fields: tuple[Field, ...]
     by_name: Mapping[str, Field]
     defaults: tuple[Field, ...]
     has_tags: bool = True
-    """Whether detection tags these documents: watchlist_*, alliance_*."""
+    """Whether these documents have detection tags (watchlist_*, alliance_*)."""
+    always: frozenset[str] = frozenset()
+    """Columns that are set in every document."""
+    has_data: bool = False
+    """Whether `data.NAME` is a field for any NAME; names of fields may then contain dots."""
 
     def find(self, name: str) -> Field | None:
-        """The field of a name in any case, with its pattern fields; None when unknown."""
+        """Returns the field with this name or alias in any letter case, including tag fields. None
+        if unknown."""
         lowered = name.lower()
         known = self.by_name.get(lowered)
+        if known is None and self.has_data and is_member(lowered):
+            return Field(lowered, "text", (lowered,))
         return known or (_tag(lowered) if self.has_tags else None)
+
+
+def is_member(source: str) -> bool:
+    """Whether a field or its source is `data.NAME`: one member of a record's data."""
+    return source.startswith(DATA_PREFIX) and len(source) > len(DATA_PREFIX)
 
 
 def _tag(name: str) -> Field | None:
@@ -118,8 +139,16 @@ def _tag(name: str) -> Field | None:
     return Field(name, _TAG_TYPES[found.column], (found.column,), kind="tag", tag=found)
 
 
-def catalogue(fields: tuple[Field, ...], *, has_tags: bool = True) -> Catalogue:
-    """The catalogue of some fields."""
+def catalogue(
+    fields: tuple[Field, ...],
+    *,
+    has_tags: bool = True,
+    has_data: bool = False,
+    always: tuple[str, ...] = (),
+) -> Catalogue:
+    """Builds a catalogue from fields."""
     by_name = {name: field for field in fields for name in (field.name, *field.aliases)}
     defaults = tuple(field for field in fields if field.default)
-    return Catalogue(fields, MappingProxyType(by_name), defaults, has_tags)
+    return Catalogue(
+        fields, MappingProxyType(by_name), defaults, has_tags, frozenset(always), has_data
+    )

@@ -1,6 +1,8 @@
 """Descriptions of the search fields, one line each, for the reference and the API.
 
-`fields.py`, `binary_fields.py` and `alert_fields.py` have the catalogues; a test compares them."""
+A test compares them with the catalogues in `fields.py`, `binary_fields.py`, `alert_fields.py` and
+`report_fields.py`.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -38,7 +40,7 @@ TYPES: Mapping[FieldType, str] = MappingProxyType(
         "alert_id": "an id, in any case",
     }
 )
-"""How a value of each type is read."""
+"""Descriptions of the accepted values, by field type."""
 
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
@@ -125,6 +127,8 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "process_pid": "process number of the operating system",
         "parent_pid": "process number of the parent",
         "segment_id": "the segment",
+        "rule": "id of a Sigma rule that fired on it",
+        "rule_name": "title that the rule had when it fired",
         "start": "when the process started, host's clock",
         "last_update": "newest event of the segment, host's clock",
         "last_server_update": "when the segment was last written, server's clock",
@@ -139,7 +143,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "has_emet_event": "always false: nothing of the kind is recorded",
     }
 )
-"""What a process segment is found by; names of `fields.PROCESS` that the segment answers."""
+"""Descriptions of the fields of `fields.PROCESS` that the segment itself answers."""
 
 BINARIES: Mapping[str, str] = MappingProxyType(
     {
@@ -187,7 +191,7 @@ BINARIES: Mapping[str, str] = MappingProxyType(
         "last_seen": "when it was last seen, host's clock",
     }
 )
-"""What a binary is found by; names of `binary_fields.BINARY`."""
+"""Descriptions of the fields of `binary_fields.BINARY`."""
 
 ALERTS: Mapping[str, str] = MappingProxyType(
     {
@@ -223,7 +227,7 @@ ALERTS: Mapping[str, str] = MappingProxyType(
         "sha256": "SHA-256 of the program or file",
         "observed_filename": "a path at which the file was seen, whole",
         "process_path": "full path of the program",
-        "watchlist_id": "number of the watchlist",
+        "watchlist_id": "number of the watchlist, id of the rule or id of the report",
         "feed_id": "number of the feed; -1 without one",
         "sensor_id": "number of the host's sensor",
         "segment_id": "the segment",
@@ -249,7 +253,55 @@ ALERTS: Mapping[str, str] = MappingProxyType(
         "interface_ip": "address of the host",
     }
 )
-"""What an alert is found by; names of `alert_fields.ALERT`."""
+"""Descriptions of the fields of `alert_fields.ALERT`."""
+
+HITS: Mapping[str, str] = MappingProxyType(
+    {
+        "rule_id": "id of the rule",
+        "rule_name": "title that the rule had when it fired",
+        "level": "level that the rule had when it fired",
+        "hostname": "full name of the host, lower case",
+        "username": "account that the process runs as",
+        "process_name": "file name of the program",
+        "process_id": "the process",
+        "segment_id": "the segment of the process",
+        "sensor_id": "number of the host's sensor",
+        "md5": "MD5 of the program",
+        "matched": "a value that made the event a hit",
+        "time": "time of the first event, host's clock",
+        "last_time": "time of the last event, host's clock",
+        "committed": "time at which the server stored the hit",
+        "count": "events that the hit stands for",
+        "alert_id": "id of the alert that the hit makes or adds to",
+        "outcome": "what became of the hit: alert, storm, suppressed, correlation, off or pending",
+    }
+)
+"""Descriptions of the search fields of rule hits; keys are names of `hit_fields.HIT`."""
+
+LOGS: Mapping[str, str] = MappingProxyType(
+    {
+        "hostname": "full name of the host",
+        "data": "words of any value of the record's data",
+        "event_id": "number of the event",
+        "channel": "event-log channel, or the stream of another source",
+        "provider": "what wrote the record",
+        "level": "critical, error, warning, information or verbose",
+        "user": "account that acted, such as SubjectUserName",
+        "target_user": "account acted on, such as who logged on",
+        "logon_type": "kind of logon: 2 interactive, 3 network, 10 remote desktop",
+        "logon_id": "number of the logon session on its host, such as 0x3e7",
+        "src_ip": "address that the access came from",
+        "workstation": "name of the computer that the access came from",
+        "service": "name of a service",
+        "task": "path of a scheduled task",
+        "threat": "words of the name of a threat that protection software found",
+        "time": "when it happened, host's clock",
+        "received": "when it was stored, server's clock",
+        "record_id": "number of the record in its channel",
+        "sensor_id": "number of the host's sensor",
+    }
+)
+"""Meanings of the fields by which a log search finds event records; names of `log_fields.LOG`."""
 
 REPORTS: Mapping[str, str] = MappingProxyType(
     {
@@ -277,4 +329,4 @@ REPORTS: Mapping[str, str] = MappingProxyType(
         "update_time": "when its source changed it",
     }
 )
-"""What a threat report is found by; names of `report_fields.REPORT`."""
+"""Descriptions of the fields of `report_fields.REPORT`."""

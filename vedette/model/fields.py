@@ -1,10 +1,10 @@
-"""The catalogue of search fields of processes: names a query may use, how their values are read,
-and the columns that answer (docs/reference/fields.md). The parser, the checker and the reference
-pages all read it; SQL takes column names from nowhere else.
+"""Catalogue of the search fields of processes: the names in queries, how values are read, and the
+columns that are searched (docs/reference/fields.md). The parser, the checker and the reference
+pages read it. It is the only source of column names in search SQL.
 
-A field's `type` says how a value is understood (docs/query-language.md#values-by-type). Its
-`sources` are columns of `segment`, or one of `DERIVED`; a value matches when it matches in any of
-them. A field without sources has the constant value 0: nothing of the kind is recorded yet.
+A field's `type` decides how a value is read (docs/query-language.md#values-by-type). Its `sources`
+are columns of `segment` or keys of `DERIVED`; a value matches if it matches any source. A field
+without sources has the constant value 0 because no such data is recorded yet.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from vedette.model.binary_fields import JOINED_FIELDS
-from vedette.model.columns import EVENT_KINDS
+from vedette.model.columns import EVENT_KINDS, SHAPE
 from vedette.model.event import FileOperation
 from vedette.model.field import Field, Join, catalogue
 
@@ -25,8 +25,9 @@ JOINS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "filewrite_binary": ("filemod_md5", "filemod_sha256"),
     }
 )
-"""Which binaries a segment leads to (docs/query-language.md#processes-by-their-files), by the
-columns of their hashes: the MD5, or the SHA-256 where a sender reports no other hash."""
+"""Binaries that a segment refers to (docs/query-language.md#processes-by-their-files). Maps the
+join's name to the hash columns of the segment: the MD5, or the SHA-256 for senders that report no
+other hash."""
 
 WRITTEN: Mapping[str, str] = MappingProxyType(
     {
@@ -35,18 +36,21 @@ WRITTEN: Mapping[str, str] = MappingProxyType(
         "written_sha1": "filemod_sha1",
     }
 )
-"""Hashes of files that were created or written: the columns without the events that delete a
-file, for which senders report the hash too."""
+"""Hashes of created or written files. Maps the source to its column. Events that delete a file are
+left out, because senders report the hash for those too."""
 
 WRITTEN_JOIN = "filewrite_binary"
-"""The one of `JOINS` that leads to written files alone."""
+"""The key of `JOINS` for written files."""
 
 OPERATION = "filemod_operation"
 NOT_WRITTEN = int(FileOperation.DELETED)
-"""The operation that `WRITTEN` leaves out."""
+"""The file operation that `WRITTEN` excludes."""
 
-SHAPE_COLUMN = "cmdline_shape"
-"""Which command lines are alike: a column that the store computes (`store/schema/tables.py`)."""
+RULE_HITS: Mapping[str, str] = MappingProxyType(
+    {"hit_rule_id": "rule_id", "hit_rule_name": "rule_name"}
+)
+"""Texts of the rules that fired on a segment, by the columns of the table `hit`. A segment alone
+does not answer them."""
 
 DERIVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -55,27 +59,31 @@ DERIVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "start_hour": ("start",),
         "start_weekday": ("start",),
         "pair_hosts": ("process_name", "parent_name"),
-        "shape_hosts": ("process_name", SHAPE_COLUMN),
+        "shape_hosts": ("process_name", SHAPE.name),
         **{name: (column, OPERATION) for name, column in WRITTEN.items()},
+        **dict.fromkeys(RULE_HITS, ("sensor_id", "process_id", "segment_id")),
         **JOINS,
         WRITTEN_JOIN: (*JOINS[WRITTEN_JOIN], OPERATION),
     }
 )
-"""What is computed from columns of one row, or from parallel arrays of one kind. Numbers:
+"""Sources computed from other columns of a row, or from parallel arrays of one event kind.
 `destination_port` is the remote port of an outbound connection and the local port of an inbound
-one; `cross_code` is 2 * kind + is_target; `start_hour` 0-23 and `start_weekday` 0 (Sunday) to 6
-are those of the start in UTC; `pair_hosts` and `shape_hosts` are of `RARITIES`. The rest are
-`WRITTEN` and `JOINS`."""
+connection. `cross_code` is 2 * kind + is_target. `start_hour` (0-23) and `start_weekday` (0 Sunday
+to 6) are derived from the start in UTC. `pair_hosts` and `shape_hosts` are described at `RARITIES`.
+The rest are `WRITTEN`, `RULE_HITS` and `JOINS`."""
 
 RARITIES: frozenset[str] = frozenset({"pair_hosts", "shape_hosts"})
-"""Numbers of `DERIVED` that all segments of the scope decide: on how many hosts a program of the
-name ran with a parent of that name, and with a command line of that shape. A segment alone cannot
-answer them."""
+"""Sources of `DERIVED` that are counted over all segments in the scope: number of hosts on which a
+program of this name ran with a parent of that name, and with a command line of that shape. They
+cannot be computed from a single segment."""
+
+NOT_IN_SEGMENT: frozenset[str] = RARITIES.union(RULE_HITS)
+"""Sources that a segment in memory cannot answer, so that watchlists refuse them."""
 
 CROSS_CODES: Mapping[str, int] = MappingProxyType(
     {"remotethread": 2, "remotethreadtarget": 3, "processopen": 4, "processopentarget": 5}
 )
-"""Values of `crossproc_type` as `cross_code`."""
+"""Maps values of `crossproc_type` to `cross_code`."""
 
 BLOCK_STATUSES: tuple[str, ...] = (
     "a-ProcessTerminated",
@@ -86,17 +94,17 @@ BLOCK_STATUSES: tuple[str, ...] = (
     "f-NotTerminatedOpenProcessError",
     "g-NotTerminatedTerminateError",
 )
-"""Values of `blocked_status`, by number of the block's result."""
+"""Values of `blocked_status`. The index is the number of the block result."""
 
 EVENT_COLUMNS: frozenset[str] = frozenset(
     column.name for kind in EVENT_KINDS for column in kind.columns
 )
-"""Array columns: a value matches when it matches one element."""
+"""Array columns. A query value matches if it matches any element."""
 
 
 def is_event_source(source: str) -> bool:
-    """Whether the source is a column of events: it may be known in one partial row only, and in one
-    segment of a process only (docs/query-language.md#one-segment-at-a-time)."""
+    """Whether the source consists of event columns. Its value may be present in only one partial
+    row, and in only one segment of a process (docs/query-language.md#one-segment-at-a-time)."""
     return all(column in EVENT_COLUMNS for column in DERIVED.get(source, (source,)))
 
 
@@ -105,7 +113,7 @@ def _hashes(kind: Literal["md5", "sha1", "sha256"], *fields: tuple[str, str, boo
 
 
 _PROCESS: tuple[Field, ...] = (
-    # Who ran.
+    # Identity.
     Field("process_name", "name", ("process_name",), True, paths=("path",)),
     Field("parent_name", "name", ("parent_name",), True, paths=("parent_path",)),
     Field("childproc_name", "name", (), True, paths=("childproc_path",)),
@@ -118,7 +126,7 @@ _PROCESS: tuple[Field, ...] = (
         "original_filename",
         "text",
         ("original_filename",),
-        # Some senders report it with the process, others with the file: either matches.
+        # Senders report it either with the process or with the file; both are searched.
         join=Join("process_binary", "original_filename"),
     ),
     Field("username", "account", ("username",), True),
@@ -168,7 +176,7 @@ _PROCESS: tuple[Field, ...] = (
         True,
     ),
     Field("sha1", "sha1", ("process_sha1", "written_sha1", "modload_sha1")),
-    # What it did.
+    # Activity.
     Field("modload", "path", ("modload_path",), True),
     Field("modload_signature", "keyword", ("modload_digsig_result",)),
     Field("modload_publisher", "text", ("modload_digsig_publisher",)),
@@ -199,7 +207,7 @@ _PROCESS: tuple[Field, ...] = (
         if kind.counted
     ),
     Field("emet_count", "count"),
-    # Where.
+    # Host.
     Field("hostname", "hostname", ("hostname",), True),
     Field("group", "keyword", ("group",), True),
     Field("host_type", "host_type", ("host_type",), True),
@@ -207,17 +215,20 @@ _PROCESS: tuple[Field, ...] = (
     Field("sensor_id", "integer", ("sensor_id",)),
     Field("interface_ip", "address", ("interface_ip",)),
     Field("comms_ip", "address", ("comms_ip",)),
-    # Which process, which document.
+    # Process and document.
     Field("process_id", "process_id", ("process_id",), aliases=("id", "unique_id")),
     Field("process_guid", "process_id", ("process_id", "process_guid")),
     Field("parent_id", "process_id", ("parent_id",), aliases=("parent_unique_id", "parent_guid")),
-    # How common it is.
+    # Prevalence.
     Field("prevalence_pair", "integer", ("pair_hosts",)),
     Field("prevalence_cmdline", "integer", ("shape_hosts",)),
     Field("process_pid", "integer", ("process_pid",)),
     Field("parent_pid", "integer", ("parent_pid",)),
     Field("segment_id", "integer", ("segment_id",)),
-    # When, and how it ended.
+    # Detection.
+    Field("rule", "keyword", ("hit_rule_id",), aliases=("rule_id",)),
+    Field("rule_name", "keyword", ("hit_rule_name",)),
+    # Times and end of the process.
     Field("start", "time", ("start",)),
     Field("last_update", "time", ("last_update",)),
     Field(
@@ -246,12 +257,13 @@ JOIN_SUFFIXES: Mapping[str, str] = MappingProxyType(
         "_modload": "modload_binary",
     }
 )
-"""Which hash of the process a joined field looks up; without one the process's own (5)."""
+"""Maps the suffix of a joined field's name to its key of `JOINS`. A name without suffix uses the
+process's own binary."""
 
 
 def _joined() -> list[Field]:
-    """Fields of binaries under their own names, where the segment has no column of that name,
-    and with every suffix."""
+    """Returns the joined fields of binaries: with every suffix, and without suffix where the
+    segment has no field of that name."""
     taken = {field.name for field in _PROCESS}
     endings = {"": "process_binary", **JOIN_SUFFIXES}
     return [
@@ -262,5 +274,8 @@ def _joined() -> list[Field]:
     ]
 
 
-PROCESS = catalogue((*_PROCESS, *_joined()))
+PROCESS = catalogue(
+    (*_PROCESS, *_joined()),
+    always=("process_id", "sensor_id", "segment_id", "last_update", "last_server_update"),
+)
 """Fields of process search."""

@@ -1,10 +1,9 @@
-"""Sensors (the reporting programs), the hosts they stand for and the shards that hold them, as
-values.
+"""Sensors, their hosts, and the cluster shards that store them, as values.
 
-All that a sensor reports lies on one shard of a cluster, so that processes stay whole there. Shards
-that are added take sensors that are new: sensors up to a number stay where they are. The map is
-kept in the state database (`state/sensors/sensor_shards.py`) and follows into the definitions of
-the Distributed tables (`store/engine/shard_routing.py`).
+All telemetry of a sensor is on one shard, so that processes stay whole there. Added shards receive
+only new sensors; each range of sensor ids has its own list of shards. The map is stored in the
+state database (`state/sensors/sensor_shards.py`) and in the definitions of the Distributed tables
+(`store/engine/shard_routing.py`).
 """
 
 from bisect import bisect_right
@@ -13,18 +12,19 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 UTC_CLOCK: Final = 1_441
-"""The column `host_clock` of a host in UTC: minutes ahead of UTC are added to it, so that what
-is known is never 0, which is unknown and read as UTC (metadata merges by the greatest value)."""
+"""`host_clock` of a host in UTC. The column stores this value plus the minutes ahead of UTC, so
+that a known offset is never 0. 0 means unknown and is read as UTC (metadata merges by maximum)."""
 
 
 def minutes_ahead(host_clock: int) -> int:
-    """Minutes that local time is ahead of UTC, of a value of the column `host_clock`."""
+    """Returns how far local time is ahead of UTC (minutes) for a value of the column
+    `host_clock`."""
     return host_clock - UTC_CLOCK if host_clock else 0
 
 
 @dataclass(frozen=True, slots=True)
 class SensorRef:
-    """What the write path needs to know of a sensor."""
+    """Attributes of a sensor that the write path needs."""
 
     id: int
     hostname: str
@@ -32,35 +32,35 @@ class SensorRef:
     group_id: int
     group_name: str
     os_type: str
-    """windows, linux or osx; "" until a record says so."""
+    """windows, linux or osx; "" until a record reports it."""
     utc_offset_min: int = 0
-    """Minutes that the host's local time is ahead of UTC; 0 until the sensor reports it."""
+    """Minutes by which the host's local time is ahead of UTC; 0 until the sensor reports it."""
     takes_filters: bool = False
-    """Whether the sensor is a program of ours that applies `filter_on_sensor` filters itself."""
+    """Whether the sensor is a Vedette program that applies `filter_on_sensor` filters itself."""
     host_type: str = ""
-    """workstation, server or domain_controller, as the sensor says; "" until it does."""
+    """workstation, server or domain_controller; "" until the sensor reports it."""
     addresses: str = ""
-    """Addresses of the network interfaces, separated by `|`, as the sensor or osquery reported
-    them; "" for hosts without an enrolled program."""
+    """Addresses of the network interfaces, separated by `|`, as reported by the sensor or osquery;
+    "" for hosts without an enrolled program."""
     computer_sid: str = ""
-    """SID of the host, "" until a program or a record reports it."""
+    """SID of the host; "" until a program or record reports it."""
     network_adapters: str = ""
     """`addresses` with their hardware addresses (docs/api-objects.md#sensor)."""
     filtering_known_dlls: bool = False
-    """Whether its group leaves out loads of known DLLs (`model/group_filters.py`)."""
+    """Whether filters of the group drop loads of known DLLs (`record/group_filters.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What the first records of a host say about it."""
+    """Attributes of a new host from its first records."""
 
     os_type: str = ""
-    """windows, linux, osx; "" when the records do not say."""
+    """windows, linux or osx; "" if the records do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostProcess:
-    """A process as a host's learned context needs it; times in epoch microseconds."""
+    """A process in the context of a host. Times are epoch microseconds."""
 
     sensor_id: int
     process_id: str
@@ -76,11 +76,11 @@ class HostProcess:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShardRange:
-    """Sensors from a number on are shared out among some shards, in turn."""
+    """A range of sensor ids from `first_sensor_id` on, distributed over `shards` round-robin."""
 
     first_sensor_id: int
     shards: tuple[int, ...]
-    """Numbers of shards, from 1 on."""
+    """Shard numbers, starting at 1."""
 
     def __post_init__(self) -> None:
         if not self.shards or min(self.shards) < 1:
@@ -89,7 +89,8 @@ class ShardRange:
 
 @dataclass(frozen=True, slots=True)
 class ShardMap:
-    """The ranges in order, the first from 0 on; and sensors that were moved."""
+    """Maps sensors to shards: ranges in ascending order, the first from 0 on, and individually
+    moved sensors."""
 
     ranges: tuple[ShardRange, ...]
     moved: Mapping[int, int] = field(default_factory=dict)
@@ -109,18 +110,18 @@ class ShardMap:
 
     @property
     def shard_count(self) -> int:
-        """How many shards a cluster has at least."""
+        """Minimum number of shards that the cluster must have."""
         highest = max(max(one.shards) for one in self.ranges)
         return max([highest, *self.moved.values()])
 
 
 MoveStep: TypeAlias = Literal["copy", "swap", "delete"]
-"""What is done next with a sensor that is moved (`state/sensors/shard_moves.py`)."""
+"""Next step of moving a sensor (`state/sensors/shard_moves.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SensorMove:
-    """A sensor on its way from shard to shard."""
+    """A sensor that is being moved between shards."""
 
     sensor_id: int
     source: int
@@ -130,7 +131,7 @@ class SensorMove:
 
 @dataclass(frozen=True, slots=True)
 class ShardView:
-    """The map, and the sensors that are being moved."""
+    """The shard map and the moves in progress."""
 
     known: ShardMap
     version: int = 0
@@ -138,12 +139,13 @@ class ShardView:
 
     @property
     def held(self) -> frozenset[int]:
-        """Sensors of which nothing may be stored."""
+        """Sensors whose telemetry must not be stored now."""
         return frozenset(one.sensor_id for one in self.moves if one.step != "delete")
 
     @property
     def hidden(self) -> dict[int, list[int]]:
-        """By shard, the sensors whose rows there are not read: each has a copy on another."""
+        """Maps a shard to the sensors whose rows there are not read, because another shard has a
+        copy."""
         found: dict[int, list[int]] = {}
         for one in self.moves:
             shard = one.target if one.step == "copy" else one.source
@@ -152,5 +154,5 @@ class ShardView:
 
 
 def first_map(shard_count: int) -> ShardMap:
-    """That of a cluster without history: all sensors in turn."""
+    """Returns the map of a new cluster: all sensors, round-robin."""
     return ShardMap((ShardRange(0, tuple(range(1, shard_count + 1))),))

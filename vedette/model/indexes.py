@@ -1,28 +1,28 @@
-r"""Which columns of `segment` have a skipping index that searches narrow by, as data.
+"""Skipping indexes of columns of `segment`, as data.
 
-The store makes the indexes from these tables, and the query compiler reads them to know which
-tokens of a value it may ask for. An index only narrows: the exact predicate always follows.
+The store creates the indexes from these tables. The query compiler reads them to choose tokens of a
+value for an index lookup. An index only narrows the search: the exact predicate always follows.
 
-- `words`   runs of ASCII letters and digits of the folded text; of an array column the words
-            of all values. Everything else, letters beyond ASCII too, is a gap: what is a
-            letter is decided by the exact predicate, not by the tokenizer.
+- `words`   runs of ASCII letters and digits of the folded text; for an array column, the words of
+            all its values. Any other character separates words, including letters beyond ASCII:
+            the exact predicate, not the tokenizer, decides what a letter is.
 - `pieces`  the column holds folded pieces between 0x1f bytes (`model/tokens.py`).
-- `whole`   exact values: shows which granules may hold one.
-- `values`  exact values of an array with few distinct ones: shows which rows have one, so that the
-            array is not read.
+- `whole`   exact values: finds granules that may hold a value.
+- `values`  exact values of an array with few distinct values: finds the rows that hold a value, so
+            that the array itself need not be read.
 """
 
 from typing import Literal
 
-from vedette.model.columns import EVENT_KINDS
+from vedette.model.columns import EVENT_KINDS, METADATA
 
 IndexKind = Literal["words", "pieces", "whole", "values"]
 
 FOLDED_SQL = "if(isASCII({0}), lower({0}), caseFoldUTF8(toValidUTF8({0})))"
-"""`tokens.fold` in SQL. Case folding proper is slow and refuses broken UTF-8, so plain ASCII
-goes the short way. Index and predicate must fold alike, or the index loses rows."""
+"""`tokens.fold` in SQL. Unicode case folding is slow and rejects invalid UTF-8, so plain ASCII is
+lowered instead. Index and predicate must fold identically, or the index loses rows."""
 
-_WORDS_SQL = (
+WORDS_SQL = (
     "if(isValidASCII({0}), lower({0}), "
     "replaceRegexpAll(caseFoldUTF8(toValidUTF8({0})), '[^\\\\x00-\\\\x7F]+', ' '))"
 )
@@ -33,7 +33,7 @@ INDEX_TYPES: dict[IndexKind, str] = {
     "whole": "bloom_filter(0.01)",
     "values": "text(tokenizer = 'array')",
 }
-"""The TYPE of an index."""
+"""SQL of the TYPE clause of an index."""
 
 INDEXES: tuple[tuple[str, IndexKind], ...] = (
     ("cmdline_tokens", "pieces"),
@@ -72,31 +72,33 @@ INDEXES: tuple[tuple[str, IndexKind], ...] = (
 )
 
 INDEX_OF: dict[str, IndexKind] = dict(INDEXES)
-"""The index of a column, where it has one."""
+"""Maps a column to the kind of its index, if it has an index."""
 
 SEQ_INDEX = "ix_seq"
-"""The index of commit numbers, for those who follow commits (`store/read/detection/touched.py`)."""
+"""Index of commit numbers, for readers that follow commits (`store/read/detection/touched.py`)."""
 
 EXACT: frozenset[IndexKind] = frozenset({"whole", "values"})
-"""Kinds of indexes of exact values."""
+"""Kinds of indexes over exact values."""
+
+_STORED = {column.name: column.shown(f"`{column.physical}`") for column in METADATA}
 
 _LISTS = frozenset(column.name for kind in EVENT_KINDS for column in kind.columns)
 
 
 def index_name(column: str) -> str:
-    """The name of the index of a column. Stores of older versions have one of another kind for what
-    is `values` now, and keep it."""
+    """Returns the name of a column's index. Stores of older versions keep an index of another kind,
+    with another name, for columns that now have `values`."""
     return f"values_{column}" if INDEX_OF[column] == "values" else f"ix_{column}"
 
 
 def indexed_sql(column: str) -> str:
-    """What the index of a column is made of. A condition is answered by the index only when it
-    repeats this to the letter.
+    """Returns the SQL expression that a column's index covers. The index serves a condition only if
+    the condition contains exactly this text.
 
-    An index could also name the plain column and a preprocessor, but the engine understands the
-    preprocessors of all indexes anew in every read, which costs more than most searches.
+    An index could also name the plain column and a preprocessor, but the engine parses the
+    preprocessors of all indexes in every read, which costs more than most searches.
     """
-    quoted = f"`{column}`"
+    quoted = _STORED.get(column, f"`{column}`")
     if INDEX_OF[column] != "words":
         return quoted
-    return _WORDS_SQL.format(f"arrayStringConcat({quoted}, ' ')" if column in _LISTS else quoted)
+    return WORDS_SQL.format(f"arrayStringConcat({quoted}, ' ')" if column in _LISTS else quoted)

@@ -1,19 +1,24 @@
-"""Memoization of functions of one text, for values that repeat in telemetry.
+"""Memoization of functions of a single text, for values that repeat in telemetry.
 
 `functools.lru_cache` bounds the number of entries but not their length, and senders may write texts
-of any length. A hit is one dictionary lookup, without a Python call.
+of any length. A cache hit is one dictionary lookup without a Python call.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 
-from vedette.limits import MEMOIZED_CHARS_MAX
+from vedette.limits import Limit
+
+MEMOIZED_CHARS_MAX: Limit[int] = 512
+"""Longest text (characters) whose conversion is cached. Longer texts are converted each time, to
+bound memory."""
+
 
 Value = TypeVar("Value")
 
 
 class _Cache(dict[str, Value]):
-    """Computes missing values; is cleared when it is full."""
+    """Computes missing values. Clears itself when full."""
 
     def __init__(self, function: Callable[[str], Value], texts_max: int) -> None:
         super().__init__()
@@ -30,7 +35,7 @@ class _Cache(dict[str, Value]):
 
 
 def memoize(texts_max: int) -> Callable[[Callable[[str], Value]], Callable[[str], Value]]:
-    """Decorator for a pure function of one text; caches up to `texts_max` results."""
+    """Decorates a pure function of a single text. Caches up to `texts_max` results."""
 
     def decorate(function: Callable[[str], Value]) -> Callable[[str], Value]:
         return _Cache(function, texts_max).__getitem__

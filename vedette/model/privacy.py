@@ -1,19 +1,21 @@
-"""What of telemetry is stored under pseudonyms, by sensor group (docs/privacy.md)."""
+"""Pseudonymization of telemetry by sensor group (docs/privacy.md)."""
 
 from msgspec import Struct
 
 
 class GroupPrivacy(Struct, frozen=True):
-    """What a sensor group hides."""
+    """Values that a sensor group stores under pseudonyms."""
 
     user_names: bool = False
-    """Names of accounts, and the folders of their names."""
+    """Account names, and folders named after accounts."""
     secret_patterns: tuple[str, ...] = ()
-    """RE2: what they find in any text is a secret; with a group, what its first group finds."""
+    """RE2 patterns, matched against any text. The secret is the first capturing group, or the whole
+    match if the pattern has no group."""
 
 
 class Privacy(Struct, frozen=True):
-    """`key` makes pseudonyms of values; groups without an entry hide nothing."""
+    """Pseudonymization settings. `key` is the secret for pseudonyms. Groups without an entry store
+    values unchanged."""
 
     key: bytes = b""
     groups: dict[int, GroupPrivacy] = {}

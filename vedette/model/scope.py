@@ -1,11 +1,12 @@
-"""Whose telemetry a caller may see (docs/telemetry-model.md): a required argument of every read."""
+"""Scope of a caller: the sensors whose telemetry may be read (docs/telemetry-model.md). Every read
+requires it as an argument."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """All sensors (`sensors is None`) or just these sensor ids; the empty set sees nothing."""
+    """All sensors (`sensors is None`) or the given sensor ids; the empty set permits nothing."""
 
     sensors: frozenset[int] | None
 
@@ -22,4 +23,4 @@ class Scope:
 
 
 EVERYTHING = Scope(None)
-"""The scope of administrators and of the server's own work."""
+"""Scope of administrators and of internal work of the server."""

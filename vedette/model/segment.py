@@ -1,7 +1,7 @@
-"""Rows of a commit, before they become columns.
+"""Rows of a commit before conversion to columns.
 
-`fold` fills one `Draft` a process, the segment assigner makes `PartialSegment` rows of it, the
-store writes them; the engine merges partial rows with the same key into the whole segment.
+`fold` fills one `Draft` per process. The segment assigner turns drafts into `PartialSegment` rows,
+which the store writes. The engine merges partial rows with the same key into a segment.
 """
 
 from typing import Any
@@ -12,26 +12,27 @@ from vedette.model.event import ProcessEvent
 
 
 class Draft(Struct, gc=False):
-    """What one batch adds to one process."""
+    """The additions of one batch to one process."""
 
     process_id: str
     sensor_id: int
     facts: dict[str, Any] = field(default_factory=dict)
     """Metadata columns of this batch, merged by rank, with rank columns."""
     events: dict[str, list[Any]] = field(default_factory=dict)
-    """Event values by name of their kind, in the order they came."""
+    """Events by name of their kind, in order of arrival."""
     last_update_us: int = 0
     record_keys: list[int] = field(default_factory=list)
-    """`channel code << 48 | record id` of the source records behind these events."""
+    """`channel code << 48 | record id` of the source records of these events."""
     request_keys: list[int] = field(default_factory=list)
-    """64-bit keys of the requests that brought records without an id of their own."""
+    """64-bit keys of the requests with records that have no record id."""
 
     def event_count(self) -> int:
         return sum(map(len, self.events.values()))
 
 
 class PartialSegment(Struct, gc=False):
-    """One partial row. `metadata` holds every known column of `columns.METADATA`."""
+    """A partial row. `metadata` holds some columns of `columns.METADATA`: of each group
+    (`model/metadata_rank.py`) all known columns with the rank, or none."""
 
     partition_ms: int
     window_ms: int
@@ -45,17 +46,3 @@ class PartialSegment(Struct, gc=False):
 
     def event_count(self) -> int:
         return sum(map(len, self.events.values()))
-
-
-class Correction(Struct, gc=False):
-    """Metadata that replaces what stored segments of a process have, where its rank is not lower.
-
-    `values` holds every column of `metadata_rank.RANK_COLUMN_OF` and all rank columns.
-    """
-
-    partition_ms: int
-    sensor_id: int
-    process_id: str
-    windows: list[int]
-    """Starts of the windows that have segments of the process in the partition."""
-    values: dict[str, Any]

@@ -1,28 +1,27 @@
-r"""Suffix tokens: what the texts of events end with, as columns to index.
+r"""Suffix tokens: index tokens for the endings of event texts.
 
-A word index only prunes: the exact predicate still reads the texts of the rows that are left, and
-for a frequent name those are all. But most queries for paths and domains ask for their ends: a file
-name, an extension, the last labels. These *suffix tokens* have an index of their own, and equality
-of tokens is the exact answer, so that no text is read:
+A word index only prunes: the exact predicate still reads the texts of the remaining rows, and for a
+frequent name that is every row. But most queries for paths and domains search endings: a file name,
+an extension, the last labels. *Suffix tokens* have an index of their own. Equality of tokens is the
+exact answer, so no text is read:
 
-    path      every part of it, the last with `END` behind it; and the extension from the last dot
-              of the last part, between `*` and `END`
-    module    the same, and the whole path from its last drive on, a separator before it
-    domain    every label, the last with `END` behind it; and the last two and three with the
-              dots before them and `END` behind them
-    address   itself, and of one of IPv4 the first one, two and three numbers with the dots behind
-              them: for networks, which are prefixes
+    path      every component, the last followed by `END`; and the extension from the last dot of
+              the last component, between `*` and `END`
+    module    the tokens of path, and the whole path from its last drive on, preceded by a separator
+    domain    every label, the last followed by `END`; and the last two and three labels, each
+              preceded by a dot, followed by `END`
+    address   the address itself; for IPv4 also its first one, two and three numbers, each followed
+              by a dot: for networks, which are prefixes
 
     C:\Temp\a.tar.gz   ->  c:  temp  a.tar.gz|  *.gz|
     www.example.net    ->  www  example  net|  .example.net|  .www.example.net|
     192.0.2.9          ->  ::ffff:192.0.2.9  192.0.2.  192.0.  192.
 
-The expression is plain SQL over all values of a row at once, with the same meaning in rows whose
-part has no index yet. It has no lambda: the engine cannot evaluate one in place of an index that a
-part lacks. It is short rather than fast, because the engine parses it in every query but evaluates
-it once (`store/partitions/index_build.py`). Tokens are
-separated by what no queried token may hold (`is_askable`): control characters, quotes, `*` and
-separators.
+The expression is plain SQL over all values of a row at once, and has the same result for rows whose
+part has no index yet. It has no lambda, because the engine cannot evaluate a lambda for parts
+without the index. It is short rather than fast, because the engine parses it in every query but
+evaluates it once (`store/partitions/index_build.py`). Tokens are separated by characters that no
+queried token may contain (`is_askable`): control characters, quotes, `*` and separators.
 """
 
 import re
@@ -32,10 +31,10 @@ from typing import Final, Literal
 SuffixKind = Literal["path", "module", "domain", "address"]
 
 END: Final = "\x1f"
-"""Stands behind what a value ends with."""
+"""Marks the end of a value."""
 
 IPV4: Final = "::ffff:"
-"""Stands before a whole address of IPv4."""
+"""Prefix of a complete IPv4 address."""
 
 SUFFIX_COLUMNS: Final[dict[str, SuffixKind]] = {
     "filemod_path": "path",
@@ -47,13 +46,13 @@ SUFFIX_COLUMNS: Final[dict[str, SuffixKind]] = {
     "dnsquery_name": "domain",
     "netconn_remote_ip": "address",
 }
-"""The event columns that have such an index."""
+"""Event columns with an index of suffix tokens, and the kind of their tokens."""
 
 MERGED_SUFFIX_COLUMNS: Final = frozenset(
     {"filemod_path", "netconn_domain", "netconn_remote_ip", "dnsquery_name"}
 )
-"""Those whose index is built in every merge, not only once a partition is closed: the most queried
-ones, worth the cost."""
+"""Columns whose index is built in every merge, not only when a partition is closed. They are
+queried most, which justifies the cost."""
 
 SUFFIX_INDEX_TYPE: Final = "text(tokenizer = 'array')"
 
@@ -61,20 +60,20 @@ _ASKABLE: Final = re.compile(r"[ !#-&()+-.0-\[\]-~]+")
 
 
 def is_askable(token: str) -> bool:
-    """Whether a folded text without separators is the same text in a token: printable ASCII, no
-    quote, no `/` and no backslash."""
+    """Whether a folded text without separators is unchanged in a token: printable ASCII without
+    quotes, `/` and backslash."""
     return _ASKABLE.fullmatch(token) is not None
 
 
 def suffix_index_name(column: str) -> str:
-    """The name of the index of a column's suffix tokens."""
+    """Returns the name of the index of a column's suffix tokens."""
     return f"ends_{column}"
 
 
 @cache
 def suffix_tokens_sql(column: str) -> str:
-    """The tokens of a row, Array(String). A condition is answered by the index only when it repeats
-    this to the letter."""
+    """Returns the SQL for the tokens of a row, Array(String). The index serves a condition only if
+    the condition contains exactly this text."""
     kind = SUFFIX_COLUMNS[column]
     if kind == "domain":
         return _domains_sql(column)
@@ -87,10 +86,10 @@ def suffix_tokens_sql(column: str) -> str:
 
 
 def _joined_sql(column: str, backslash: str, before: str) -> str:
-    r"""All values folded, `before` between them and `END` behind each. `toString` of an array puts
-    quotes around values, and a backslash before quotes, backslashes and some control characters
-    in them, so once those are gone what still has a quote is between values. Folding is that of
-    `indexes.FOLDED_SQL` without its short way."""
+    """Returns SQL that folds and joins all values, with `before` between them and `END` after each.
+    `toString` of an array quotes its values, and puts a backslash before quotes, backslashes and
+    some control characters inside them. After those are removed, every remaining quote separates
+    values. Folding equals `indexes.FOLDED_SQL` without its fast path."""
     text = rf"replaceAll(substring(toString(`{column}`), 3), '\\\\', '{backslash}')"
     for taken in (r"\\\'", r"\x1f"):
         text = rf"replaceAll({text}, '{taken}', '\x1e')"
@@ -116,7 +115,8 @@ def _domains_sql(column: str) -> str:
 
 
 def _addresses_sql(column: str) -> str:
-    """Few addresses of a row differ, and the others need not be taken apart."""
+    """Returns the SQL for tokens of addresses. Only distinct addresses are split, because a row has
+    few of them."""
     found = f"arrayDistinct(`{column}`)"
     network = r"[0-9]+\\."
     networks = (
@@ -126,4 +126,4 @@ def _addresses_sql(column: str) -> str:
 
 
 _TAKEN: Final = r"\x1e"
-"""A character that no asked token holds, as SQL."""
+"""SQL of a character that no queried token contains."""

@@ -1,15 +1,14 @@
-"""What a value of each type is cut into before it is compared (docs/query-language.md#text).
+r"""Tokenization of texts by field type, before comparison (docs/query-language.md#text).
 
-Pure functions on text, used by the fold, the query compiler and the matcher, so that the three
-cannot disagree. A *form* is a stored text made ready for plain comparisons ("ends with",
-"contains"); SQL has the same forms (`query/compile/text_sql.py`), and a test holds both
-together.
+Pure functions that fold, query compiler and matcher share, so that the three agree. A *form* is a
+stored text prepared for plain comparisons ("ends with", "contains"). SQL has the same forms
+(`query/compile/text_sql.py`); a test compares both.
 
 `cmdline_tokens` is a form that is computed once, at ingest, and stored:
 
-    "\\x1f" piece "\\x1f" piece ... "\\x1f"      "" when there is no piece
+    "\x1f" piece "\x1f" piece ... "\x1f"      "" when there is no piece
     a leading "/"        the first chunk began with "/": its first piece has the alias "/piece"
-    a piece "\\x1c"       after a piece that an inner colon followed: alias "piece:"
+    a piece "\x1c"       after a piece that an inner colon followed: alias "piece:"
 
 Extension tokens (`.exe`) are not stored: they are the ends of pieces.
 """
@@ -19,10 +18,18 @@ import re
 from vedette.model.memoize import memoize
 
 UNIT = "\x1f"
-"""Stands around every piece of a stored command line."""
+"""Separator around every piece of a stored command line."""
 
 COLON = "\x1c"
-"""A piece of its own: the piece before it was followed by a colon inside its chunk."""
+"""A piece of its own. The preceding piece was followed by a colon inside its chunk."""
+
+SHAPE_WORD = "[a-z]*[0-9][0-9a-z-]*"
+"""RE2, on the lower-case command line: words that have a digit, which are numbers, ids and most
+encoded texts. What follows a dash belongs to the word, because parts of ids may have no digit. One
+simple pattern takes half a microsecond; one for each kind of id takes four times as long."""
+
+SHAPE_WORD_SHOWN = "<n>"
+"""Such a word in the shape of a command line. Lines of one shape are alike."""
 
 _SEPARATORS = str.maketrans(dict.fromkeys("\\\"'()[]{},=<>&|;", " "))
 _WORD = re.compile(r"\w+")
@@ -32,12 +39,13 @@ _INDEX_LETTER = re.compile(r"[0-9a-z]")
 
 
 def fold(text: str) -> str:
-    """Case does not count: Unicode casefold."""
+    """Returns the Unicode casefold of a text, for case-insensitive comparison."""
     return text.casefold()
 
 
 def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
-    """Steps 3 and 4 for one chunk: pieces, and whether an inner colon followed each."""
+    """Applies steps 3 and 4 to one chunk. Returns pieces, each with whether an inner colon followed
+    it."""
     body = chunk.rstrip(":")
     keeps_colon = len(chunk) - len(body) == 1
     is_switch = body.startswith("/") and not is_path
@@ -59,8 +67,8 @@ def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
 
 @memoize(8_192)
 def cmdline_tokens(cmdline: str) -> str:
-    """The stored form of a command line (docs/query-language.md#cmdline steps 1-6). Cached,
-    because most repeat: as the `parent_cmdline` of children, and on every host."""
+    """Returns the stored form of a command line (docs/query-language.md#cmdline steps 1-6). Cached,
+    because most command lines repeat: as `parent_cmdline` of children, and on every host."""
     chunks = cmdline.casefold().translate(_SEPARATORS).split()
     pieces: list[str] = []
     alias = ""
@@ -79,7 +87,8 @@ def cmdline_tokens(cmdline: str) -> str:
 
 
 def cmdline_pieces(value: str) -> list[str]:
-    """The pieces of a query value: steps 1-5, a leading slash always a switch, `*` and `?` kept."""
+    """Returns the pieces of a query value: steps 1-5, a leading slash always a switch, `*` and `?`
+    kept."""
     return [
         piece
         for chunk in value.casefold().translate(_SEPARATORS).split()
@@ -88,21 +97,21 @@ def cmdline_pieces(value: str) -> list[str]:
 
 
 def words_form(stored: str) -> str:
-    """A stored command line without the marks of inner colons."""
+    """Returns a stored command line without the marks of inner colons."""
     return stored.replace(COLON + UNIT, "")
 
 
 def path_form(path: str) -> str:
-    r"""`\` and the path, folded, with single `\` as separators: every suffix token of it
-    (docs/query-language.md#path) follows a `\`, and the whole is the longest one."""
+    r"""Returns `\` and the folded path, with single `\` as separators. Every suffix token of the
+    path (docs/query-language.md#path) follows a `\`; the longest is the whole path."""
     text = "\\" + path.casefold().replace("/", "\\")
-    for _ in range(3):  # runs of up to eight separators, the same way SQL does it
+    for _ in range(3):  # collapses runs of up to eight separators, like the SQL form
         text = text.replace("\\\\", "\\")
     return text
 
 
 def registry_form(path: str) -> str:
-    """`path_form` with numbered control sets read as the current one."""
+    """Returns `path_form` with numbered control sets replaced by the current control set."""
     text = path_form(path)
     for number in ("001", "002"):
         text = text.replace("\\controlset" + number, "\\currentcontrolset")
@@ -110,30 +119,33 @@ def registry_form(path: str) -> str:
 
 
 def account_form(username: str) -> str:
-    r"""`\` and the folded name: the whole, and the part after the last `\`, follow a `\`."""
+    r"""Returns `\` and the folded name. The whole name and the part after its last `\` each follow
+    a `\`."""
     return "\\" + username.casefold()
 
 
 def domain_form(name: str) -> str:
-    """`.` and the folded name without final dots: every suffix of labels follows a dot."""
+    """Returns `.` and the folded name without final dots. Every suffix of labels follows a dot."""
     return "." + name.casefold().rstrip(".")
 
 
 def text_words(value: str) -> list[str]:
-    """Words of a text (docs/query-language.md#text): runs of letters, digits and `_`, folded."""
+    """Returns the words of a text (docs/query-language.md#text): runs of letters, digits and `_`,
+    folded."""
     return _WORD.findall(value.casefold())
 
 
 def pattern_words(value: str) -> list[str]:
-    """Words of a query value for a text; `*` and `?` stay in their words."""
+    """Returns the words of a query value for a text field. `*` and `?` stay in their words."""
     return _PATTERN_WORD.findall(value.casefold())
 
 
 def whole_index_words(run: str) -> tuple[str, ...]:
-    """Words of a folded text that a `words` index surely holds whenever the text occurs.
+    """Returns the words of a folded text that a `words` index certainly contains if the text
+    occurs.
 
-    A word at either end of the run may go on outside it and is left out: put a space where
-    the run is known to begin or end.
+    A word at either end of `run` may continue outside it and is left out. Put a space at an end of
+    `run` where it is known to begin or end.
     """
     found = _INDEX_WORD.findall(run)
     if found and _INDEX_LETTER.match(run[0]):

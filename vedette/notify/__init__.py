@@ -1,1 +1,1 @@
-"""How people and other systems are notified: one module a kind of target, behind an outbox."""
+"""Notification of people and other systems: one module per kind of target, behind an outbox."""

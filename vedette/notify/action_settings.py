@@ -1,21 +1,23 @@
-"""How people switch the actions of a source, and who may switch what.
+"""Rules for changing the actions of a source, and for who may change which action.
 
-- The alert and syslog actions belong to the source.
-- Mail belongs to its reader: everybody sees and switches their own, global administrators all.
-- A webhook of somebody who is no global administrator posts only about hosts that they may see; a
-  webhook of an administrator belongs to the source, and only they change where it leads.
+- The alert and syslog actions belong to the source. Changing a source's own action changes what all
+  groups receive; `Editor.source_right` is the required right.
+- Mail belongs to its reader: users see and change their own, global administrators all.
+- A webhook of a user who is not a global administrator is private, and posts only about hosts that
+  the user may see. A webhook of an administrator belongs to the source, and only administrators
+  change its URL.
 
-What a webhook leads to is a secret: it is shown without its path, and a URL that comes back as it
-was shown leaves it as it is. Keys are dropped when another host is named.
+The URL of a webhook is a secret: it is shown without its path, and a URL that is sent back in that
+form stays unchanged. Keys are dropped when the host changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.limits import MAIL_RECIPIENTS_MAX, WEBHOOK_PARAMS_MAX, WEBHOOK_SECRET_CHARS_MAX
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import WEBHOOK_SECRET_CHARS_MAX, Limit
 from vedette.model.findings.action import (
     ACTION_NAMES,
     ALERTS_BY_DEFAULT,
@@ -25,6 +27,8 @@ from vedette.model.findings.action import (
     ActionType,
 )
 from vedette.model.findings.detection import Source
+from vedette.model.principal import Principal
+from vedette.model.rights.authorization import EVERYWHERE, Deed, Managed, may, owned_by, require
 from vedette.notify.http_post import checked_url, place_of
 from vedette.notify.json_template import template_of
 from vedette.notify.targets import RECEIVER, receiver_name
@@ -35,27 +39,43 @@ from vedette.state.db.sealing import Sealing
 from vedette.state.policy import actions
 from vedette.state.policy.actions import NewAction
 
+MAIL_RECIPIENTS_MAX: Limit[int] = 1_000
+"""Users to whom one action sends mail."""
+
+WEBHOOK_PARAMS_MAX: Limit[int] = 20
+"""Parameters of a webhook's template."""
+
+
 _HIDDEN: Final = "/***"
 _SECRETS: Final = ("secret", "authorization", "params")
 _MEMBERS: Final = frozenset(("url", "template", *_SECRETS))
+Right = tuple[Deed, Managed]
+"""The deed and object that an authorization check needs."""
+
 _SHOWN_ONLY: Final = frozenset(("secret_set", "authorization_set", "params_set"))
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Who switches. `has_default` says whether the settings name a receiver for webhooks,
-    `templates` where the operator's own templates lie."""
+    """The user who changes actions. `source_right` is required to change an action that belongs to
+    the source, `has_default` tells whether the settings name a webhook receiver, `templates` is the
+    folder of the operator's own templates."""
 
     user_id: int
-    is_global_admin: bool
+    caller: Principal
+    source_right: Right
     sealing: Sealing
     now_us: int
     has_default: bool = False
     templates: Path | None = None
 
+    @property
+    def is_global_admin(self) -> bool:
+        return self.caller.is_global_admin
+
 
 def action_types(transaction: Transaction, source: Source, user_id: int) -> dict[str, bool]:
-    """Whether each action is on, by name; mail for this user."""
+    """Maps each action's name to whether it is on; mail refers to this user."""
     known = actions.of_source(transaction, source)
     return {name: _is_on(known, source, kind, user_id) for kind, name in ACTION_NAMES.items()}
 
@@ -68,11 +88,10 @@ def switch(
     by: Editor,
     members: Mapping[str, Any],
 ) -> None:
-    """Switch an action on or off; `members` are those of a webhook.
+    """Switches an action on or off; `members` are the parameters of a webhook.
 
     Raises BadRequestError, ForbiddenError.
     """
-    _check_source(source, kind, by)
     if members and kind is not ActionType.HTTP:
         raise BadRequestError(f"{min(members)}: belongs to http actions")
     if kind is ActionType.EMAIL:
@@ -85,7 +104,7 @@ def switch(
     ]
     if members:
         known = [one for one in known if _may_lead(one, by)][:1]
-    for one in known:
+    for one in changeable(known, by):
         data, secret = _receiver(transaction, by, one, members) if members else (None, None)
         actions.change(transaction, one.id, by.now_us, enabled=enabled, data=data, secret=secret)
     if not known and (enabled or kind is ActionType.ALERT):
@@ -93,8 +112,8 @@ def switch(
 
 
 def listed(transaction: Transaction, source: Source, by: Editor) -> list[Action]:
-    """The stored actions that somebody may see. Those that are off are left out, because old
-    clients take what is listed for on; but for webhooks, which are found here only."""
+    """Returns the stored actions that the editor may see. Omits disabled ones, since old clients
+    treat listed actions as enabled, except webhooks, which appear only here."""
     return [
         one
         for one in actions.of_source(transaction, source)
@@ -104,7 +123,7 @@ def listed(transaction: Transaction, source: Source, by: Editor) -> list[Action]
 
 
 def get(transaction: Transaction, source: Source, action_id: int, by: Editor) -> Action:
-    """One that somebody may see. Raises NotFoundError."""
+    """Returns an action that the editor may see. Raises NotFoundError."""
     one = actions.get(transaction, source, action_id)
     if not by.is_global_admin and not _is_shared(one, by):
         raise NotFoundError(f"there is no action {action_id}")
@@ -118,15 +137,15 @@ def add(
     members: Mapping[str, Any],
     by: Editor,
 ) -> int:
-    """An action for the legacy routes; its id. One of which there can only be one is switched on
-    where it exists. Raises BadRequestError, ForbiddenError, ConflictError."""
-    _check_source(source, kind, by)
+    """Adds an action, for the legacy routes, and returns its id. If only one such action can exist
+    and it does, enables it. Raises BadRequestError, ForbiddenError, ConflictError."""
     if kind is ActionType.EMAIL:
         return _add_mail(transaction, source, _recipients(members, by), by)
     if kind is ActionType.HTTP:
         return _add(transaction, source, kind, True, by, members)
     for one in actions.of_source(transaction, source):
         if one.type is kind:
+            require(by.caller, *_change_right(source, kind, one.user_id, by))
             actions.change(transaction, one.id, by.now_us, enabled=True)
             return one.id
     return _add(transaction, source, kind, True, by, {})
@@ -140,13 +159,13 @@ def change(
     enabled: bool | None,
     members: Mapping[str, Any],
 ) -> None:
-    """Raises NotFoundError, ForbiddenError, BadRequestError."""
+    """Changes an action. Raises NotFoundError, ForbiddenError, BadRequestError."""
     one = _editable(transaction, source, action_id, by)
     data: Mapping[str, Any] | None = None
     secret: str | None = None
     if one.type is ActionType.HTTP and members:
         if not _may_lead(one, by):
-            raise ForbiddenError("only a global administrator changes where this webhook leads")
+            require(by.caller, Deed.CHANGE_RECIPIENTS, EVERYWHERE)
         data, secret = _receiver(transaction, by, one, members)
     if one.type is ActionType.EMAIL and RECIPIENTS in members and not one.user_id:
         data = {RECIPIENTS: _recipients(members, by)}
@@ -154,13 +173,13 @@ def change(
 
 
 def remove(transaction: Transaction, source: Source, action_id: int, by: Editor) -> None:
-    """Raises NotFoundError, ForbiddenError."""
+    """Deletes an action. Raises NotFoundError, ForbiddenError."""
     one = _editable(transaction, source, action_id, by)
     actions.remove(transaction, one.id)
 
 
 def shown_data(action: Action) -> dict[str, Any]:
-    """`action_data` as it may be seen."""
+    """Returns `action_data` without secrets."""
     if action.type is ActionType.EMAIL:
         return {RECIPIENTS: list(action.recipients)}
     if action.type is not ActionType.HTTP or not action.has_secret:
@@ -180,10 +199,35 @@ def _is_on(known: list[Action], source: Source, kind: ActionType, user_id: int) 
             return any(one.enabled and one.user_id in (0, user_id) for one in same)
 
 
-def _check_source(source: Source, kind: ActionType, by: Editor) -> None:
-    """What holds for all rules or feeds is more than one analyst's to switch, but for mail."""
-    if source.id == EVERY_SOURCE and kind is not ActionType.EMAIL and not by.is_global_admin:
-        raise ForbiddenError("only a global administrator switches an action of all sources")
+def changeable(known: Sequence[Action], by: Editor) -> list[Action]:
+    """Returns those of the actions that the editor may change. Raises ForbiddenError if there are
+    actions and the editor may change none."""
+    rights = [(one, _change_right(one.source, one.type, one.user_id, by)) for one in known]
+    found = [one for one, right in rights if may(by.caller, *right)]
+    if rights and not found:
+        require(by.caller, *rights[0][1])
+    return found
+
+
+def switch_right(known: Sequence[Action], source: Source, kind: ActionType, by: Editor) -> Right:
+    """Returns the right that switching an action requires; `known` are the source's actions."""
+    is_own = kind is ActionType.EMAIL or any(
+        one.type is kind and one.user_id == by.user_id for one in known
+    )
+    return _change_right(source, kind, by.user_id if is_own else 0, by)
+
+
+def _change_right(source: Source, kind: ActionType, user_id: int, by: Editor) -> Right:
+    """Returns the right that changing an action of a user, or of the source (0), requires.
+
+    Actions for all rules or feeds need more than an analyst's rights, except mail.
+    """
+    if kind is ActionType.EMAIL and not user_id:
+        return Deed.CHANGE_RECIPIENTS, EVERYWHERE
+    if kind is not ActionType.EMAIL and (source.id == EVERY_SOURCE or not user_id):
+        return by.source_right
+    owner = by.caller.name if user_id == by.user_id else ""
+    return Deed.CHANGE_OWN_ACTION, owned_by(owner)
 
 
 def _switch_mail(transaction: Transaction, source: Source, enabled: bool, by: Editor) -> None:
@@ -222,11 +266,12 @@ def _add(
     members: Mapping[str, Any],
 ) -> int:
     data: Mapping[str, Any] = {}
-    secret, user_id = "", 0
+    is_own = kind is ActionType.HTTP and bool(members) and not by.is_global_admin
+    secret, user_id = "", by.user_id if is_own else 0
+    require(by.caller, *_change_right(source, kind, user_id, by))
     if kind is ActionType.HTTP:
         if members:
             data, secret = _receiver(transaction, by, None, members)
-            user_id = 0 if by.is_global_admin else by.user_id
         elif not by.has_default:
             raise BadRequestError("url: is missing, and the setting webhook_url names no other")
     new = NewAction(source, kind, enabled, user_id, data, secret)
@@ -236,7 +281,8 @@ def _add(
 def _receiver(
     transaction: Transaction, by: Editor, known: Action | None, members: Mapping[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """What is stored of a webhook after a change: data to show, and the sealed rest."""
+    """Returns the stored form of a webhook after a change: data that may be shown, and the sealed
+    rest."""
     unknown = sorted(set(members) - _MEMBERS - _SHOWN_ONLY)
     if unknown:
         raise BadRequestError(f"there is no member {unknown[0][:60]!r} of an http action")
@@ -244,7 +290,7 @@ def _receiver(
     if known is not None and known.has_secret:
         old = opened(by.sealing, actions.sealed_secret(transaction, known.id))
     new = _changed(old, members)
-    template_of(new.template, by.templates)  # raises where there is none
+    template_of(new.template, by.templates)  # raises if it does not exist
     place = place_of(new.url)
     data = {
         "url": place,
@@ -302,27 +348,24 @@ def _recipients(members: Mapping[str, Any], by: Editor) -> list[int]:
         raise BadRequestError(
             f"{RECIPIENTS}: must be a list of 1 to {MAIL_RECIPIENTS_MAX} ids of users"
         )
-    if not by.is_global_admin and set(wanted) != {by.user_id}:
-        raise ForbiddenError("only a global administrator sends mail to others")
+    if set(wanted) != {by.user_id}:
+        require(by.caller, Deed.CHANGE_RECIPIENTS, EVERYWHERE)
     return sorted(set(wanted))
 
 
 def _is_shared(action: Action, by: Editor) -> bool:
-    """Whether it is of the source, or of this user."""
+    """Whether the action belongs to the source or to this user."""
     if action.type is ActionType.EMAIL:
         return by.user_id in action.recipients
     return action.user_id in (0, by.user_id)
 
 
 def _may_lead(action: Action, by: Editor) -> bool:
-    """Whether they may say where a webhook leads."""
+    """Whether the editor may change a webhook's URL."""
     return by.is_global_admin or action.user_id == by.user_id
 
 
 def _editable(transaction: Transaction, source: Source, action_id: int, by: Editor) -> Action:
     one = get(transaction, source, action_id, by)
-    if not by.is_global_admin:
-        _check_source(source, one.type, by)
-        if one.type is ActionType.EMAIL and not one.user_id:
-            raise ForbiddenError("only a global administrator changes whom this mail goes to")
+    require(by.caller, *_change_right(source, one.type, one.user_id, by))
     return one

@@ -1,7 +1,8 @@
-"""Export of watchlist hits to an application-control server, by HTTPS POST.
+"""Exports watchlist hits to an application-control server, by HTTPS POST.
 
-The server is given by host name alone; hits go to `https://HOST/api/watchlist_hit` with its token,
-in the shape of the webhook template `vedette` (docs/notifications.md#application-control-server).
+The setting is only the host name. Hits go to `https://HOST/api/watchlist_hit` with the server's
+token, in the format of the webhook template `vedette`
+(docs/notifications.md#application-control-server).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,10 +22,10 @@ PATH: Final = "/api/watchlist_hit"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AppControlServer:
-    """The server as it is set now."""
+    """Current settings of the server."""
 
     host: str
-    """Host name or address, with a port if it is another than 443."""
+    """Host name or address, with a port unless it is 443."""
     is_verified: bool
     token: str
     is_exporting: bool
@@ -48,7 +49,7 @@ class AppControlSender:
         self._public_url = public_url
 
     def send(self, envelopes: Sequence[Envelope]) -> int:
-        """Raises TargetError, RefusedError, UnwantedError."""
+        """Posts the first hit. Raises TargetError, RefusedError, UnwantedError."""
         first = envelopes[0]
         try:
             server = self._server()

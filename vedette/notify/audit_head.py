@@ -1,5 +1,5 @@
-"""The head of the audit log, sent to the syslog server: with it kept there, nobody can rewrite the
-log of this server unnoticed (`vedette audit verify --head`)."""
+"""Sends the head of the audit log to the syslog server, whose copy reveals any rewriting of the log
+on this server (`vedette audit verify --head`)."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _TITLE: Final = "Head of the audit log"
 
 
 def send_audit_head(database: Database, now_us: int) -> bool:
-    """Put the head into the outbox, unless it was sent already; whether it did."""
+    """Queues the head unless it was sent already. Returns whether it did."""
     head = audit_trail.head(database)
     if not head.number:
         return False

@@ -1,8 +1,8 @@
-"""How an attempt to deliver can end, and bounds in time for whoever it talks to.
+"""Outcomes of a delivery attempt, and a time limit for connections.
 
 NotDeliveredError
-├── TargetError     the target does not take anything now: it is tried again later
-└── RefusedError    it refuses these messages for what they say: they are dead, others follow
+├── TargetError     the target accepts nothing at present: retried later
+└── RefusedError    the target rejects these messages for their content: dead, others follow
 """
 
 import socket
@@ -17,13 +17,14 @@ from vedette.notify.notice import Notice
 
 
 class NotDeliveredError(VedetteError):
-    """Nobody may assume that it arrived."""
+    """The message must not be assumed to have arrived."""
 
     reason = "not_delivered"
 
 
 class TargetError(NotDeliveredError):
-    """Retried, the same messages first. `after_s` is what the target asks to wait, 0 if nothing."""
+    """Retried, with the same messages first. `after_s` is the pause that the target requests; 0 for
+    none."""
 
     def __init__(self, message: str, after_s: float = 0.0) -> None:
         super().__init__(message)
@@ -31,45 +32,45 @@ class TargetError(NotDeliveredError):
 
 
 class RefusedError(NotDeliveredError):
-    """Never retried by itself."""
+    """The receiver rejected the message; it is never retried automatically."""
 
 
 class UnwantedError(NotDeliveredError):
-    """Nobody wants the message any more: its action or its reader is gone. It is discarded."""
+    """The message is no longer needed, because its action or reader is gone. It is discarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A message on its way."""
+    """A message in transit."""
 
     message_id: int
     key: str
-    """The same in every attempt."""
+    """Identical in every attempt."""
     notice: Notice
     action_id: int = 0
     waiting_since_us: int = 0
 
 
 class Sender(Protocol):
-    """One kind of target. Called from a thread of its own, for one target at a time."""
+    """Sends to one kind of target. Called from a separate thread, for one target at a time."""
 
     batch: int
-    """How many messages are worth taking at a time."""
+    """Maximum messages per call."""
 
     def send(self, envelopes: Sequence[Envelope]) -> int:
-        """Deliver some of them, at least the first, in order; how many arrived.
+        """Delivers some of the messages in order, at least the first, and returns their number.
 
-        Raises TargetError, or RefusedError and UnwantedError for the first of them.
+        Raises TargetError, or RefusedError and UnwantedError for the first message.
         """
         ...
 
 
 @contextmanager
 def time_bound(connection: Callable[[], socket.socket | None], seconds: float) -> Iterator[None]:
-    """Cuts a connection that is still in use after `seconds`: time limits of single reads say
-    nothing about a peer that answers a byte at a time. `connection` says which socket it is then,
-    since TLS puts another in its place. Raises TimeoutError then, also where the end that the peer
-    seems to have made passes for a whole answer."""
+    """Shuts down a connection that is still in use after `seconds`: timeouts of single reads do not
+    limit a peer that sends one byte at a time. `connection` returns the current socket, since TLS
+    replaces it. Then raises TimeoutError, even if the apparent end of the stream passed for a
+    complete response."""
     is_over = threading.Event()
 
     def cut() -> None:
@@ -91,5 +92,5 @@ def _cut(connection: socket.socket | None) -> None:
     if connection is None:
         return
     with suppress(OSError):
-        # Not TLS's own, which another thread is in the middle of.
+        # Not TLS's own shutdown, which another thread may be executing.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)

@@ -1,12 +1,10 @@
-"""Guard of outgoing connections whose address somebody wrote into a form: webhooks, feeds.
+"""Guard of outgoing connections to addresses that users entered: webhooks, feeds.
 
-A name is resolved once, what it resolves to is judged, and the connection goes to that address: a
-name that resolves otherwise the next moment gains nothing. Loopback, link-local and multicast
-addresses and the metadata services of clouds are refused, also where an IPv6 address only wraps
-them; private networks are not, since most receivers stand there. The setting `egress_allow` names
-exceptions.
-
-Redirects are the caller's: each new address has to come through here.
+A name is resolved once, the resulting addresses are checked, and the connection goes to a checked
+address, so DNS rebinding has no effect. Loopback, link-local and multicast addresses and the
+metadata services of clouds are refused, also when embedded in an IPv6 address. Private networks are
+permitted, since most receivers are there. The setting `egress_allow` names exceptions. The caller
+follows redirects and must check each new address here.
 """
 
 import socket
@@ -44,24 +42,24 @@ _COMPATIBLE: Final = ip_network("::/96")
 
 
 class EgressError(VedetteError):
-    """The address is one that the server does not connect to."""
+    """The server does not connect to this address."""
 
     reason = "egress_refused"
 
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """Which addresses are reached besides those that everybody may reach."""
+    """Addresses that are permitted in addition to the default."""
 
     allowed: tuple[Network, ...] = ()
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "EgressPolicy":
-        """Of addresses and networks as text. Raises ValueError that names the bad one."""
+        """Parses addresses and networks. Raises ValueError that names the invalid one."""
         return cls(tuple(ip_network(text.strip(), strict=False) for text in texts))
 
     def refusal(self, address: Address) -> str:
-        """Why an address is not connected to; "" for one that is."""
+        """Returns the reason for refusing an address; "" if it is permitted."""
         for one in (address, *_wrapped(address)):
             if any(one.version == net.version and one in net for net in self.allowed):
                 return ""
@@ -71,9 +69,9 @@ class EgressPolicy:
 
 
 def resolve(host: str, port: int, policy: EgressPolicy) -> list[tuple[int, str]]:
-    """The (family, address) pairs of a host that may be connected to, in the resolver's order.
+    """Returns the permitted (family, address) pairs of a host, in the resolver's order.
 
-    Raises EgressError when it has none but forbidden ones, OSError when it cannot be resolved.
+    Raises EgressError if all its addresses are forbidden, OSError if it cannot be resolved.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -95,7 +93,7 @@ def resolve(host: str, port: int, policy: EgressPolicy) -> list[tuple[int, str]]
 
 
 def connect(host: str, port: int, timeout_s: float, policy: EgressPolicy) -> socket.socket:
-    """A TCP connection to the first address of a host that answers, within `timeout_s` in all.
+    """Connects to the first address of a host that answers, within `timeout_s` in total.
 
     Raises EgressError, OSError.
     """
@@ -122,7 +120,7 @@ def _first(addresses: Sequence[tuple[int, str]], port: int, deadline: float) -> 
 
 
 def _wrapped(address: Address) -> tuple[Address, ...]:
-    """IPv4 addresses that an IPv6 address stands for."""
+    """Returns the IPv4 addresses that an IPv6 address embeds."""
     if isinstance(address, IPv4Address):
         return ()
     found: list[Address | None] = [address.ipv4_mapped, address.sixtofour]

@@ -28,7 +28,7 @@ _LEEF_HEADER: Final = str.maketrans({"|": " ", "^": " ", "\n": " ", "\r": " ", "
 
 
 def cef(notice: Notice) -> str:
-    """`CEF:0|Vendor|Product|Version|Id|Name|Severity|extension`; severity 0 to 10."""
+    """Formats `CEF:0|Vendor|Product|Version|Id|Name|Severity|extension`; severity 0 to 10."""
     header = (_VENDOR, _PRODUCT, __version__, _event_id(notice), notice.title)
     fields = "|".join(_printable(one.translate(_CEF_HEADER)) for one in header)
     extension = " ".join(
@@ -39,7 +39,7 @@ def cef(notice: Notice) -> str:
 
 
 def leef(notice: Notice) -> str:
-    """`LEEF:2.0|Vendor|Product|Version|Id|x5E|attributes`; severity 1 to 10."""
+    """Formats `LEEF:2.0|Vendor|Product|Version|Id|x5E|attributes`; severity 1 to 10."""
     header = (_VENDOR, _PRODUCT, __version__, _event_id(notice))
     fields = "|".join(_printable(one.translate(_LEEF_HEADER)) for one in header)
     attributes = _LEEF_DELIMITER.join(
@@ -50,7 +50,7 @@ def leef(notice: Notice) -> str:
 
 
 def json_line(notice: Notice) -> str:
-    """One line; characters beyond ASCII are kept, control characters escaped by JSON."""
+    """Formats one line of JSON; keeps non-ASCII characters and escapes control characters."""
     text = msgspec.json.encode(notice).decode()
     return "".join(
         one if one.isprintable() else f"\\u{ord(one):04x}" if ord(one) < 0x10000 else " "
@@ -63,11 +63,11 @@ FORMATS: Final[Mapping[str, Callable[[Notice], str]]] = {
     "leef": leef,
     "json": json_line,
 }
-"""By the names of the setting `syslog_format`."""
+"""Formatters by value of the setting `syslog_format`."""
 
 
 def _event_id(notice: Notice) -> str:
-    """What SIEMs group by: the source, not the single detection."""
+    """Returns the id by which SIEMs group events: the source, not the single detection."""
     return f"{notice.source_kind}:{notice.source_id}"
 
 

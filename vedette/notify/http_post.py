@@ -1,7 +1,7 @@
-"""One HTTP POST of a JSON body to an address that somebody wrote into a form.
+"""Sends one HTTP request to a URL that a user entered.
 
-Goes through the guard of `egress.py`, follows no redirect, reads little of the answer, and ends
-within `POST_TOTAL_S` whatever the receiver does.
+Connects through the guard in `egress.py`, follows no redirect, reads little of the response, and
+ends within `POST_TOTAL_S` whatever the receiver does.
 """
 
 import http.client
@@ -14,31 +14,41 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from vedette.errors import BadRequestError
-from vedette.limits import (
-    POST_ANSWER_BYTES,
-    POST_CONNECT_S,
-    POST_TOTAL_S,
-    URL_CHARS_MAX,
-)
+from vedette.limits import Limit
 from vedette.notify.delivery import RefusedError, TargetError, time_bound
 from vedette.notify.egress import EgressError, EgressPolicy, connect
 
+POST_CONNECT_S: Limit[int] = 10
+"""Timeout (s) for connecting to a receiver, and for one read."""
+
+POST_TOTAL_S: Limit[int] = 20
+"""Time limit (s) for one POST, for receivers that send one byte at a time."""
+
+POST_ANSWER_BYTES: Limit[int] = 1_024
+"""Bytes read of a response, which are shown as the error."""
+
+URL_CHARS_MAX: Limit[int] = 2_000
+"""Characters of a webhook's URL."""
+
+
 _REFUSED: Final = frozenset({400, 413, 415, 422})
-"""Answers about what was sent; any other failure is one of the target, which somebody mends."""
+"""Status codes that reject the content; any other failure concerns the target, and retrying may
+help."""
 
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class PostRules:
-    """How receivers are reached. `ca`: further certificates than the system's, PEM."""
+    """Rules for reaching receivers. `ca`: PEM file with certificates in addition to the
+    system's."""
 
     egress: EgressPolicy
     ca: Path | None = None
 
 
 def checked_url(text: object, name: str = "url") -> str:
-    """A URL that can be posted to. Raises BadRequestError."""
+    """Validates a URL for posting. Raises BadRequestError."""
     if not isinstance(text, str) or len(text) > URL_CHARS_MAX:
         raise BadRequestError(f"{name}: must be a text of at most {URL_CHARS_MAX} characters")
     if any(not "!" <= one <= "~" for one in text):
@@ -54,23 +64,23 @@ def checked_url(text: object, name: str = "url") -> str:
 
 
 def place_of(url: str) -> str:
-    """Scheme, host and port of a URL: what may be shown of it."""
+    """Returns scheme, host and port of a URL, which may be shown."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The beginning of an answer."""
+    """The beginning of a response."""
 
     status: int
     said: bytes
     headers: Mapping[str, str]
-    """By name in lower case."""
+    """Header values by name, in lower case."""
 
     @property
     def wanted_pause_s(self) -> float:
-        """What the receiver asks to wait (`Retry-After`), 0 if nothing."""
+        """Pause (s) that the receiver requests (`Retry-After`); 0 for none."""
         return _seconds(self.headers.get("retry-after", ""), self.headers.get("date", ""))
 
 
@@ -85,8 +95,8 @@ def exchange(
     seconds: float | None = None,
     answer_bytes: int = POST_ANSWER_BYTES,
 ) -> Answer:
-    """One request, over in `seconds` (None: `POST_TOTAL_S`). Raises TargetError where there is no
-    whole answer."""
+    """Sends one request within `seconds` (None: `POST_TOTAL_S`). Raises TargetError without a
+    complete response."""
     parts = urlsplit(url)
     place = place_of(url)
     try:
@@ -117,7 +127,7 @@ def post(
     *,
     is_verified: bool = True,
 ) -> None:
-    """Returns when the receiver has answered 2xx. Raises TargetError, RefusedError."""
+    """Posts a body; returns after a 2xx response. Raises TargetError, RefusedError."""
     headers = {"Content-Type": "application/json", **headers}
     answer = exchange("POST", url, body, headers, rules, is_verified=is_verified)
     _judge(place_of(url), answer)
@@ -126,7 +136,7 @@ def post(
 def _connection(
     parts: SplitResult, rules: PostRules, is_verified: bool
 ) -> http.client.HTTPConnection:
-    """A connection whose socket goes to an address that was judged; TLS has not begun yet."""
+    """Returns a connection to a checked address; TLS has not begun yet."""
     assert parts.hostname is not None
     port = parts.port or _PORTS[parts.scheme]
     connection = http.client.HTTPConnection(parts.hostname, port, timeout=POST_CONNECT_S)
@@ -168,7 +178,8 @@ def _judge(place: str, answer: Answer) -> None:
 
 
 def _seconds(retry_after: str, date: str) -> float:
-    """The receiver's wish: seconds, or a date that counts from its own."""
+    """Returns the requested pause (s): given in seconds, or as a date relative to the receiver's
+    clock."""
     if retry_after.isascii() and retry_after.isdecimal():
         return float(retry_after[:9])
     try:

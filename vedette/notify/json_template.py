@@ -1,9 +1,9 @@
-"""Templates of webhooks: JSON documents whose texts have places for the facts of a notice.
+"""Templates of webhooks: JSON documents whose strings have placeholders for the facts of a notice.
 
-`{title}` stands for a value, `{title|slack}` for it escaped for Slack. A text that is one place and
-nothing else, with the filter `number`, becomes a number. An object with `"$if": "NAME"` is left out
-where that value is empty. The document is filled in as values and then encoded, so that no value
-can end a text or add a member.
+`{title}` inserts a value, `{title|slack}` escapes it for Slack. A string that is only a placeholder
+with the filter `number` becomes a number. An object with `"$if": "NAME"` is omitted if that value
+is empty. The document is filled in as values and then encoded, so that no value can end a string or
+add a member.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,10 +15,18 @@ import orjson
 import re2
 
 from vedette.errors import BadRequestError
-from vedette.limits import SLACK_TEXT_CHARS_MAX, TEMPLATE_BYTES_MAX, TEMPLATE_SHORT_CHARS
+from vedette.limits import TEMPLATE_BYTES_MAX, Limit
+
+SLACK_TEXT_CHARS_MAX: Limit[int] = 290
+"""Characters of a value for Slack, which rejects texts above 3,000; an escaped character counts as
+five, and a message has two values."""
+
+TEMPLATE_SHORT_CHARS: Limit[int] = 120
+"""Characters of a shortened value, for a subject or title."""
+
 
 BUILT_IN: Final = ("vedette", "slack", "teams", "pagerduty", "jira")
-"""Names of the templates that come with the server, in `templates/`."""
+"""Names of the built-in templates, in `templates/`."""
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _PLACE: Final = re2.compile(r"\{([a-z0-9_.]{1,60})(?:\|([a-z]{1,20}))?\}")
@@ -46,9 +54,9 @@ _FILTERS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def template_of(name: str, folder: Path | None) -> Any:
-    """The document of a template, of `folder` where it has a file of that name.
+    """Returns the document of a template; a file in `folder` takes precedence.
 
-    Raises BadRequestError for a name that there is not, or a file that is no JSON.
+    Raises BadRequestError for an unknown name, or a file that is not JSON.
     """
     if not _NAME.fullmatch(name):
         raise BadRequestError(f"template: {name[:40]!r} is no name of a template")
@@ -63,8 +71,9 @@ def template_of(name: str, folder: Path | None) -> Any:
 
 
 def fill_in(template: Any, values: Mapping[str, Any]) -> bytes:
-    """The document as JSON. Unknown places are empty; values are texts, lists of texts and maps of
-    texts, and those that are no text are written as such where a place is a whole text."""
+    """Fills in the document and returns it as JSON. Unknown placeholders become empty. Values are
+    strings, lists of strings and maps of strings; a placeholder that is the whole string inserts a
+    list or map as such."""
     return orjson.dumps(_filled(template, values))
 
 

@@ -1,10 +1,9 @@
-"""Mail: one message with a text and an HTML part, of one detection or of many.
+"""Mail: one message with a text and an HTML part, about one or more detections.
 
-Messages to one person that wait at the same time become one mail (`mail_digest_s`). Whoever sees
-the host's group at the moment of sending gets the mail, at the address of their account then.
-
-Everything in it is foreign text: in headers control characters are replaced, so that a title cannot
-add a header; in HTML all of it is escaped; there is no link but the one to this server.
+Messages to one person that wait at the same time become one mail (`mail_digest_s`). At the time of
+sending, the user must be allowed to see the host's group, and the mail goes to the address of the
+account. All contents are untrusted: in headers control characters are replaced, so that a title
+cannot add a header; in HTML everything is escaped; the only link leads to this server.
 """
 
 import smtplib
@@ -21,12 +20,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from vedette.limits import (
-    MAIL_CONNECT_S,
-    MAIL_DETECTIONS_MAX,
-    MAIL_MESSAGE_ID_CHARS_MAX,
-    MAIL_TOTAL_S,
-)
+from vedette.limits import Limit
 from vedette.notify.delivery import (
     Envelope,
     RefusedError,
@@ -38,18 +32,32 @@ from vedette.notify.mail_page import TEMPLATES, MailPage, one_line
 from vedette.notify.notice import Notice
 from vedette.settings import Settings
 
+MAIL_MESSAGE_ID_CHARS_MAX: Limit[int] = 100
+"""Characters of the part of a Message-ID that identifies the message; a header line has 998."""
+
+MAIL_CONNECT_S: Limit[int] = 10
+"""Timeout (s) for connecting to the mail server, and for one response."""
+
+MAIL_TOTAL_S: Limit[int] = 30
+"""Time limit (s) for one mail, for servers that send one byte at a time. A stopping server waits
+that long for current sending."""
+
+MAIL_DETECTIONS_MAX: Limit[int] = 50
+"""Detections in one mail; nobody reads more."""
+
+
 _PERMANENT: Final = range(500, 600)
 _OF_LOGIN: Final = frozenset({530, 534, 535, 538})
-"""Codes in which the server means this client and not the message."""
+"""Permanent codes that concern the client, not the message."""
 
 Recipient = Callable[[Notice], str]
-"""From a notice to the address of its reader, "" where they may not see its host, are disabled,
-gone or have no address."""
+"""Maps a notice to its reader's address; "" if the user may not see its host, is disabled or
+deleted, or has no address."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where mail goes, and how. `ca` None: the system's certificates."""
+    """Address and credentials of the mail server. `ca` None: the system's certificates."""
 
     host: str
     port: int
@@ -60,11 +68,11 @@ class MailServer:
     ca: Path | None = None
     public_url: str = ""
     templates: Path | None = None
-    """Folder with templates of the operator."""
+    """Folder with the operator's templates."""
 
 
 def mail_server(settings: Settings) -> MailServer:
-    """As the settings name it."""
+    """Returns the mail server of the settings."""
     return MailServer(
         settings.smtp_host,
         settings.smtp_port,
@@ -88,8 +96,8 @@ class MailSender:
         self._recipient = recipient
 
     def send(self, envelopes: Sequence[Envelope]) -> int:
-        """One mail of the first and of those right behind it that go to the same address. Raises
-        TargetError, RefusedError, UnwantedError."""
+        """Sends one mail for the first message and directly following ones to the same address.
+        Raises TargetError, RefusedError, UnwantedError."""
         to = self._address(envelopes[0])
         if not to:
             raise UnwantedError("the user may not see the host, is disabled or has no address")
@@ -105,7 +113,7 @@ class MailSender:
 def compose(
     server: MailServer, to: str, notices: Sequence[Notice], key: str, now_us: int = 0
 ) -> EmailMessage:
-    """The mail. Raises RefusedError for an address that is none, TargetError for a template that
+    """Builds the mail. Raises RefusedError for an invalid address, TargetError for a template that
     cannot be filled in."""
     message = EmailMessage(policy=SMTP_POLICY)
     page = MailPage(server.templates)
@@ -119,7 +127,7 @@ def compose(
         raise RefusedError(f"{to[:80]!r} is no mail address: {error}") from None
     moment_us = now_us or max(one.created_us for one in notices)
     message["Date"] = format_datetime(datetime.fromtimestamp(moment_us / 1_000_000, UTC))
-    # The same in every attempt, so that readers which know it show one mail.
+    # Identical in every attempt, so that mail programs can deduplicate.
     message["Message-ID"] = f"<{_message_id(key)}@{_domain(server.sender)}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content("\n\n".join(_text(server, one) for one in notices) + "\n")
@@ -132,8 +140,8 @@ def compose(
 
 
 def deliver(server: MailServer, message: EmailMessage) -> None:
-    """Hand a mail to the server. Raises TargetError, and RefusedError where the server does not
-    take this mail or this address."""
+    """Delivers a mail to the server. Raises TargetError, and RefusedError if the server rejects
+    this mail or address."""
     if not server.host:
         raise TargetError("there is no mail server: set smtp_host")
     place = f"{server.host}:{server.port}"
@@ -153,14 +161,14 @@ def deliver(server: MailServer, message: EmailMessage) -> None:
 
 
 def alert_link(public_url: str, notice: Notice) -> str:
-    """Where the alert is seen; "" without an alert or an address of this server."""
+    """Returns the URL of the alert; "" without an alert or without a public URL of this server."""
     if not public_url or not notice.has_alert:
         return ""
     return f"{public_url.rstrip('/')}/ui/alerts?d=alert:{quote(notice.id, safe='')}"
 
 
 def facts(notice: Notice) -> list[tuple[str, str]]:
-    """What a reader wants to know, as labels with texts that are not empty."""
+    """Returns (label, text) pairs for readers; omits empty texts."""
     happened = datetime.fromtimestamp(notice.time_us / 1_000_000, UTC) if notice.time_us else None
     found = [
         ("Severity", " ".join(filter(None, (str(notice.severity), notice.level)))),
@@ -183,7 +191,7 @@ def facts(notice: Notice) -> list[tuple[str, str]]:
 
 
 def _values(notice: Notice) -> dict[str, str]:
-    """What templates may show of a notice."""
+    """Returns the facts that templates may use."""
     return {
         "title": notice.title,
         "description": notice.description,
@@ -211,7 +219,7 @@ def _session(server: MailServer) -> smtplib.SMTP:
 def _greet(server: MailServer, session: smtplib.SMTP) -> None:
     session.ehlo_or_helo_if_needed()
     if server.security == "starttls":
-        # Raises where the server does not offer it: nothing goes out unencrypted.
+        # Raises if the server does not offer it, so that nothing is sent unencrypted.
         session.starttls(context=_context(server))
         session.ehlo()
     if server.username:

@@ -1,8 +1,7 @@
-"""The subject and the HTML of a mail, from templates that an operator may replace.
+"""Subject and HTML of a mail, from templates that an operator may replace.
 
 A template is text with `$NAME` for a fact (docs/notifications.md#mail-templates). In HTML every
-fact is escaped, whatever template it stands in; only the parts that are HTML themselves, which are
-made of other templates, are not.
+fact is escaped in any template, except parts that other templates produced.
 """
 
 import html
@@ -12,36 +11,41 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from vedette.limits import MAIL_SUBJECT_CHARS_MAX, TEMPLATE_BYTES_MAX
+from vedette.limits import TEMPLATE_BYTES_MAX, Limit
 from vedette.notify.delivery import TargetError
 
+MAIL_SUBJECT_CHARS_MAX: Limit[int] = 150
+"""Characters of a subject before the digest's suffix; mail programs truncate longer ones."""
+
+
 TEMPLATES: Final = "templates"
-"""Folder in the data directory with templates of the operator."""
+"""Folder in the data directory with the operator's templates."""
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 
 Facts = Sequence[tuple[str, str]]
-"""Labels with texts."""
+"""(label, text) pairs."""
 
 
 class MailPage:
-    """Fills in the templates; those of `folder` come first."""
+    """Fills in the templates; those of `folder` take precedence."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def subject(self, values: Mapping[str, str]) -> str:
-        """One line. Raises TargetError for a template that cannot be filled in."""
+        """Returns the subject, in one line. Raises TargetError for a template that cannot be filled
+        in."""
         text = one_line(self._filled("mail_subject.txt", values)).strip()
         return text[:MAIL_SUBJECT_CHARS_MAX]
 
     def page(self, title: str, sections: Sequence[str]) -> str:
-        """The whole document. `sections` are HTML. Raises TargetError."""
+        """Returns the whole document. `sections` are HTML. Raises TargetError."""
         parts = {"title": html.escape(title), "sections": "\n".join(sections)}
         return self._filled("mail.html", parts)
 
     def section(self, values: Mapping[str, str], rows: Facts, link: str) -> str:
-        """HTML of one detection. Raises TargetError."""
+        """Returns the HTML of one detection. Raises TargetError."""
         parts = {name: html.escape(one_line(text)) for name, text in values.items()}
         parts["rows"] = "".join(
             self._filled(
@@ -75,7 +79,8 @@ class MailPage:
 
 
 def one_line(text: str) -> str:
-    """Without what changes how the rest is shown (line ends, controls, text direction)."""
+    """Replaces characters that affect the display of other text (line ends, controls, text
+    direction)."""
     return "".join(one if one.isprintable() else " " for one in text)
 
 

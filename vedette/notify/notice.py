@@ -1,7 +1,7 @@
-"""What a message says of a detection: the body of a row of the outbox.
+"""Notices: facts about a detection, stored as the body of an outbox row.
 
-It is written when the detection is, so that a mail that goes out an hour later still says what was
-seen then. Long values are cut: a notice leads to the alert and does not replace it.
+A notice is written with its detection, so that a mail an hour later still reports the facts of that
+time. Long values are truncated: a notice refers to the alert and does not replace it.
 """
 
 from typing import Any, Final
@@ -9,16 +9,19 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
-from vedette.limits import NOTICE_LIST_MAX, NOTICE_TEXT_CHARS_MAX
+from vedette.limits import NOTICE_TEXT_CHARS_MAX, Limit
+
+NOTICE_LIST_MAX: Limit[int] = 50
+"""Tags, techniques or matched fields in a message."""
 
 
 class Notice(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Facts of one detection. Text that is not known is "", a number 0."""
+    """Facts about one detection. Unknown texts are "", unknown numbers 0."""
 
     id: str
-    """Of the detection, and of the alert where there is one."""
+    """Id of the detection, and of its alert if there is one."""
     recipient_id: int = 0
-    """Whose mail it is; 0 for what is no mail."""
+    """Recipient of a mail; 0 for other messages."""
     has_alert: bool = False
     source_kind: str = ""
     source_id: str = ""
@@ -27,14 +30,14 @@ class Notice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str
     description: str = ""
     reference: str = ""
-    """A link of the report or rule."""
+    """A link from the report or rule."""
     severity: int = 0
     """0 to 100."""
     level: str = ""
     time_us: int = 0
-    """When it happened on the host, epoch microseconds."""
+    """Time of the event on the host (epoch us)."""
     created_us: int = 0
-    """When it was noticed."""
+    """Time of the detection."""
     sensor_id: int = 0
     hostname: str = ""
     group: str = ""
@@ -65,7 +68,7 @@ _TEXTS: Final = tuple(
 
 
 def notice_of(values: dict[str, Any]) -> Notice:
-    """A notice with its values cut to what a message holds."""
+    """Returns a notice with values truncated to the limits of a message."""
     cut = {
         name: value[:NOTICE_TEXT_CHARS_MAX] if name in _TEXTS else value
         for name, value in values.items()
@@ -82,20 +85,20 @@ def notice_of(values: dict[str, Any]) -> Notice:
 
 
 def encode(notice: Notice) -> str:
-    """The body of a row of the outbox. Lone surrogates and zero bytes are replaced."""
+    """Encodes the body of an outbox row. Replaces lone surrogates and zero bytes."""
     clean = msgspec.convert(_clean(msgspec.to_builtins(notice)), Notice)
     return msgspec.json.encode(clean).decode()
 
 
 def decode(body: str) -> Notice:
-    """Raises msgspec.MsgspecError for a body that is none."""
+    """Decodes a body. Raises msgspec.MsgspecError for an invalid one."""
     return msgspec.json.decode(body, type=Notice)
 
 
 def _clean(value: Any) -> Any:
     match value:
         case str():
-            # A zero byte is refused by PostgreSQL, a lone surrogate by every encoder.
+            # PostgreSQL rejects zero bytes, and every encoder rejects lone surrogates.
             return value.encode("utf-8", "replace").decode().replace("\x00", "\\x00")
         case list():
             return [_clean(one) for one in value]

@@ -1,8 +1,8 @@
-"""Sends what waits in the outbox: each target in a thread of its own while it is sent to.
+"""Sends the waiting messages of the outbox: each target in its own thread while it is active.
 
-A receiver that is down or hangs delays its own messages and nobody else's: a kind of target has a
-few threads, of which failing targets may take half. Messages of a target go out in order. One is
-marked only after the receiver has it, so a kill in between sends it twice and never loses it.
+A receiver that is down or hangs only delays its own messages: each kind of target has a few
+threads, of which failing targets may use half. Messages of a target are sent in order. A message is
+marked only after the receiver has accepted it, so a kill in between repeats it and never loses it.
 """
 
 import random
@@ -18,6 +18,7 @@ from msgspec import MsgspecError
 from vedette import limits
 from vedette.clock import Clock
 from vedette.errors import VedetteError
+from vedette.limits import Limit
 from vedette.notify.delivery import Envelope, RefusedError, Sender, TargetError, UnwantedError
 from vedette.notify.notice import decode
 from vedette.notify.outbox_metrics import OutboxMetrics
@@ -26,13 +27,40 @@ from vedette.state.db.database import Database
 from vedette.state.jobs import outbox
 from vedette.state.jobs.outbox import Message, Target
 
+OUTBOX_THREADS_A_KIND: Limit[int] = 4
+"""Targets of one kind that are sent to concurrently; a hanging target occupies a thread."""
+
+OUTBOX_THREADS_FAILING: Limit[int] = 2
+"""Threads of a kind that failing targets may use, so that working ones always find a thread."""
+
+OUTBOX_TURN_S: Limit[int] = 30
+"""Time (s) after which a target with many messages yields its thread to others."""
+
+OUTBOX_HOLD_S: Limit[int] = 150
+"""Time (s) for which a server holds a target; longer than the longest attempt. After the death of a
+server in a cluster, its targets wait that long."""
+
+OUTBOX_BACKOFF_MIN_S: Limit[int] = 2
+"""Pause (s) before the second attempt; doubles with every failure."""
+
+OUTBOX_BACKOFF_MAX_S: Limit[int] = 300
+"""Maximum pause (s) between attempts; a recovered receiver is noticed within five minutes."""
+
+OUTBOX_BACKOFF_ASKED_MAX_S: Limit[int] = 3_600
+"""Maximum pause (s) that a receiver may request."""
+
+OUTBOX_GIVE_UP_US: Limit[int] = 3 * 24 * 3600 * 1_000_000
+"""Age (us) at which a message to a failing target becomes dead; long enough for a weekend."""
+
+
 log = structlog.get_logger(__name__)
 
 _SECOND_US = 1_000_000
 
 
 class OutboxLoop:
-    """See the module. `dispatch` returns at once; `close` waits for what is being sent."""
+    """Sends messages (see the module). `dispatch` returns immediately; `close` waits for current
+    sending."""
 
     def __init__(
         self,
@@ -48,51 +76,50 @@ class OutboxLoop:
         self._holder = f"{database.name}/{secrets.token_hex(8)}"
         self._lock = threading.Lock()
         self._running: dict[str, bool] = {}
-        """Targets that are sent to, and whether they were failing."""
+        """Maps active target to whether it was failing."""
         self._is_closing = threading.Event()
         self._pool = ThreadPoolExecutor(
-            limits.OUTBOX_THREADS_A_KIND * len(senders), thread_name_prefix="outbox"
+            OUTBOX_THREADS_A_KIND * len(senders), thread_name_prefix="outbox"
         )
-        outbox.release_all(database)
 
     def dispatch(self) -> None:
-        """Begin to send to every target that is due, as far as there are threads."""
+        """Starts sending to every due target, as threads permit."""
         for target in outbox.due_targets(self._database, self._clock.now_us()):
             if not self._is_closing.is_set() and self._begin(target):
                 self._pool.submit(self._serve, target)
 
     def watch(self) -> None:
-        """Show what waits in the metrics."""
+        """Updates the metrics of waiting messages."""
         dead = outbox.dead_counts(self._database)
         self._metrics.show(outbox.targets(self._database), dead)
 
     def purge(self) -> None:
-        """Delete old tombstones."""
+        """Deletes tombstones that have expired, in batches of OUTBOX_PURGE_ROWS."""
         while outbox.purge(self._database, self._clock.now_us()) == limits.OUTBOX_PURGE_ROWS:
             continue
 
     def close(self) -> None:
-        """Idempotent. What is not sent stays in the outbox."""
+        """Stops sending. Idempotent. Unsent messages stay in the outbox."""
         self._is_closing.set()
         self._pool.shutdown(cancel_futures=True)
 
     def _begin(self, target: Target) -> bool:
-        """Whether there is a thread for it."""
+        """Reserves a thread for the target. Returns False if none is free."""
         kind, is_failing = kind_of(target.name), target.failures > 0
         with self._lock:
             same = [failing for name, failing in self._running.items() if kind_of(name) == kind]
-            is_full = len(same) >= limits.OUTBOX_THREADS_A_KIND
+            is_full = len(same) >= OUTBOX_THREADS_A_KIND
             if is_failing:
-                is_full |= sum(same) >= limits.OUTBOX_THREADS_FAILING
+                is_full |= sum(same) >= OUTBOX_THREADS_FAILING
             if target.name in self._running or is_full:
                 return False
             self._running[target.name] = is_failing
             return True
 
     def _serve(self, target: Target) -> None:
-        """Send to one target until nothing waits, it fails, or others have waited long enough."""
+        """Sends to one target until no message waits, it fails, or its turn is over."""
         try:
-            until = time.monotonic() + limits.OUTBOX_TURN_S
+            until = time.monotonic() + OUTBOX_TURN_S
             while time.monotonic() < until and not self._is_closing.is_set():
                 if not self._send_batch(target):
                     break
@@ -110,14 +137,14 @@ class OutboxLoop:
             del self._running[target.name]
 
     def _send_batch(self, target: Target) -> bool:
-        """Whether to go on."""
+        """Sends a batch. Returns whether to continue."""
         sender = self._senders[kind_of(target.name)]
         messages = outbox.take(
             self._database,
             target.name,
             self._holder,
             self._clock.now_us(),
-            limits.OUTBOX_HOLD_S * _SECOND_US,
+            OUTBOX_HOLD_S * _SECOND_US,
             sender.batch,
         )
         envelopes = self._envelopes(target.name, messages)
@@ -136,11 +163,11 @@ class OutboxLoop:
             target.name,
             self._holder,
             self._clock.now_us(),
-            limits.OUTBOX_HOLD_S * _SECOND_US,
+            OUTBOX_HOLD_S * _SECOND_US,
         )
 
     def _attempt(self, target: Target, sender: Sender, envelopes: Sequence[Envelope]) -> int:
-        """How many of the envelopes are done with; 0 when the target fails."""
+        """Returns the number of completed envelopes; 0 if the target fails."""
         kind, first = kind_of(target.name), [envelopes[0].message_id]
         try:
             done = sender.send(envelopes)
@@ -170,7 +197,7 @@ class OutboxLoop:
     ) -> None:
         now_us = self._now_us()
         failures = self._failures(target)
-        wait_s = max(backoff_s(failures), min(after_s, limits.OUTBOX_BACKOFF_ASKED_MAX_S))
+        wait_s = max(backoff_s(failures), min(after_s, OUTBOX_BACKOFF_ASKED_MAX_S))
         log.warning(
             "a target of messages fails", target=target.name, error=error, again_in_s=round(wait_s)
         )
@@ -178,13 +205,13 @@ class OutboxLoop:
             self._database, target.name, error, now_us, now_us + int(wait_s * _SECOND_US)
         )
         self._metrics.count(kind_of(target.name), "failed")
-        old_us = now_us - limits.OUTBOX_GIVE_UP_US
+        old_us = now_us - OUTBOX_GIVE_UP_US
         old = [one.message_id for one in envelopes if one.waiting_since_us < old_us]
         if old:
             outbox.give_up(self._database, target.name, old, error, now_us)
 
     def _failures(self, target: Target) -> int:
-        """Since the last success, which may have been in this turn."""
+        """Returns the failures since the last success, which may have been in this turn."""
         return next(
             (one.failures for one in outbox.targets(self._database) if one.name == target.name), 0
         )
@@ -197,7 +224,7 @@ class OutboxLoop:
             except MsgspecError as error:  # of another version, or damaged
                 outbox.give_up(self._database, name, [one.id], str(error), self._now_us())
                 continue
-            since_us = max(one.created_us, one.changed_us)  # a retry begins anew
+            since_us = max(one.created_us, one.changed_us)  # a retry restarts the age
             found.append(Envelope(one.id, one.key, notice, one.action_id, since_us))
         return found
 
@@ -206,7 +233,7 @@ class OutboxLoop:
 
 
 def backoff_s(failures: int) -> float:
-    """Seconds until the next attempt after so many failures before this one: doubling, with some
-    chance, so that many targets of one receiver do not come back at the same moment."""
-    least, most = limits.OUTBOX_BACKOFF_MIN_S, limits.OUTBOX_BACKOFF_MAX_S
+    """Returns the pause (s) after that many earlier failures: doubling, with jitter, so that
+    targets of one receiver do not retry simultaneously."""
+    least, most = OUTBOX_BACKOFF_MIN_S, OUTBOX_BACKOFF_MAX_S
     return min(least * 2.0 ** min(failures, 20), most) * random.uniform(0.8, 1.0)  # noqa: S311

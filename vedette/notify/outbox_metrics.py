@@ -10,7 +10,7 @@ from vedette.state.jobs.outbox import Target
 
 
 class OutboxMetrics:
-    """Registered with `registry`."""
+    """Metrics registered with `registry`."""
 
     def __init__(self, registry: CollectorRegistry, kinds: Sequence[str]) -> None:
         self._kinds = tuple(kinds)
@@ -46,7 +46,7 @@ class OutboxMetrics:
         self._attempts.labels(kind, outcome).inc(count)
 
     def show(self, targets: Sequence[Target], dead: Mapping[str, int]) -> None:
-        """What the database says now."""
+        """Sets the gauges from the state of the database."""
         sums: dict[str, Tally[str]] = {
             name: Tally() for name in ("waiting", "failing", "overflow", "dead")
         }

@@ -1,4 +1,4 @@
-"""All kinds of targets with what sends to them: to add one, add a line to `SENDERS`."""
+"""All kinds of targets with their senders. To add a kind, add it to `SENDERS`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from vedette.state.db.sealing import Sealing
 from vedette.state.policy import app_control
 
 APP_CONTROL_PURPOSE: Final = "app_control token"
-"""What the token of the application-control server is sealed for."""
+"""Purpose with which the token of the application-control server is sealed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SenderContext:
-    """What senders are made of."""
+    """Dependencies that all senders share."""
 
     settings: Settings
     clock: Clock
@@ -39,28 +39,38 @@ class SenderContext:
 
     @property
     def rules(self) -> PostRules:
-        """How receivers over HTTP are reached."""
+        """Rules for reaching HTTP receivers."""
         policy = EgressPolicy.of(self.settings.egress_allow)
         return PostRules(policy, self.settings.webhook_ca)
 
 
 SENDERS: Final[tuple[tuple[str, Callable[[SenderContext], Sender]], ...]] = (
-    (MAIL, lambda here: MailSender(
-        mail_server(here.settings), partial(_mail_address, here.database)
-    )),
+    (
+        MAIL,
+        lambda here: MailSender(mail_server(here.settings), partial(_mail_address, here.database)),
+    ),
     (SYSLOG, lambda here: SyslogSender(syslog_server(here.settings))),
-    (WEBHOOK, lambda here: WebhookSender(
-        StoredReceivers(here.database, here.sealing, here.settings), here.rules, here.clock,
-        here.settings.public_url, here.settings.data / TEMPLATES,
-    )),
-    (APP_CONTROL, lambda here: AppControlSender(
-        lambda: _app_control(here), here.rules, here.clock, here.settings.public_url
-    )),
-)  # fmt: skip
+    (
+        WEBHOOK,
+        lambda here: WebhookSender(
+            StoredReceivers(here.database, here.sealing, here.settings),
+            here.rules,
+            here.clock,
+            here.settings.public_url,
+            here.settings.data / TEMPLATES,
+        ),
+    ),
+    (
+        APP_CONTROL,
+        lambda here: AppControlSender(
+            lambda: _app_control(here), here.rules, here.clock, here.settings.public_url
+        ),
+    ),
+)
 
 
 def all_senders(here: SenderContext) -> Mapping[str, Sender]:
-    """A sender for each kind of target."""
+    """Returns a sender for each kind of target."""
     return {kind: make(here) for kind, make in SENDERS}
 
 

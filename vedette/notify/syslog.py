@@ -1,8 +1,8 @@
 """Syslog: RFC 5424 messages over UDP (RFC 5426), TCP (RFC 6587, octet counting), TLS (RFC 5425).
 
-Only TCP and TLS notice a loss: after the last message the connection is closed for sending, and the
-receiver closes it once it has read everything. Each batch has a connection of its own for that.
-Syslog has no acknowledgement by the program: what a receiver read and lost is lost.
+Only TCP and TLS detect a loss: after the last message the sender shuts down its side, and the
+receiver closes the connection after reading everything. So each batch has its own connection.
+Syslog has no acknowledgement by the application: messages that a receiver reads and loses are lost.
 """
 
 import os
@@ -17,19 +17,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from vedette.limits import (
-    SYSLOG_ANSWER_BYTES,
-    SYSLOG_BATCH,
-    SYSLOG_CONNECT_S,
-    SYSLOG_DRAIN_S,
-    SYSLOG_ICMP_WAIT_S,
-    SYSLOG_TOTAL_S,
-    SYSLOG_UDP_BYTES_MAX,
-)
+from vedette.limits import Limit
 from vedette.notify.delivery import Envelope, TargetError, time_bound
 from vedette.notify.event_formats import FORMATS
 from vedette.notify.notice import Notice
 from vedette.settings import Settings
+
+SYSLOG_ANSWER_BYTES: Limit[int] = 4_096
+"""Bytes read at a time from a syslog receiver, which are discarded."""
+
+SYSLOG_BATCH: Limit[int] = 200
+"""Messages that share a connection to a syslog server."""
+
+SYSLOG_CONNECT_S: Limit[int] = 10
+"""Timeout (s) for connecting to a syslog server, and for one write."""
+
+SYSLOG_TOTAL_S: Limit[int] = 30
+"""Time limit (s) for a batch, for receivers that read one byte at a time."""
+
+SYSLOG_DRAIN_S: Limit[int] = 5
+"""Time (s) for a receiver to close the connection after reading everything."""
+
+SYSLOG_ICMP_WAIT_S: Limit[float] = 0.05
+"""Time (s) to wait for the ICMP error of a closed UDP port; there is no other sign."""
+
+SYSLOG_UDP_BYTES_MAX: Limit[int] = 2_048
+"""Bytes of a datagram, which receivers must accept according to RFC 5426."""
+
 
 _FACILITY: Final = 13  # log audit
 _APP_NAME: Final = "vedette"
@@ -37,12 +51,14 @@ _MESSAGE_ID: Final = "detection"
 _BOM: Final = b"\xef\xbb\xbf"
 _NIL: Final = "-"
 _SEVERITIES: Final = ((90, 1), (70, 2), (50, 3), (30, 4), (10, 5), (0, 6))
-"""From the severity of a notice on: alert, critical, error, warning, notice, informational."""
+"""(minimum severity of a notice, syslog severity): alert, critical, error, warning, notice,
+informational."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyslogServer:
-    """Where lines go. Paths are PEM files; None for the system's certificates."""
+    """Address and format of the syslog server. Paths are PEM files; None for the system's
+    certificates."""
 
     host: str
     port: int
@@ -53,7 +69,7 @@ class SyslogServer:
 
 
 def syslog_server(settings: Settings) -> SyslogServer:
-    """As the settings name it."""
+    """Returns the syslog server of the settings."""
     return SyslogServer(
         settings.syslog_host,
         settings.syslog_port,
@@ -65,8 +81,8 @@ def syslog_server(settings: Settings) -> SyslogServer:
 
 
 def line(notice: Notice, hostname: str, body: str) -> bytes:
-    """One RFC 5424 message, without framing. The time is when the detection was noticed; `hostname`
-    is that of the server."""
+    """Returns one RFC 5424 message without framing. Its time is that of the detection; `hostname`
+    is this server's."""
     level = next(number for least, number in _SEVERITIES if notice.severity >= least)
     header = (
         f"<{_FACILITY * 8 + level}>1",
@@ -75,7 +91,7 @@ def line(notice: Notice, hostname: str, body: str) -> bytes:
         _APP_NAME,
         str(os.getpid()),
         _MESSAGE_ID,
-        _NIL,  # structured data: everything is in the body, which SIEMs parse
+        _NIL,  # no structured data: the body, which SIEMs parse, has all
     )
     return " ".join(header).encode("ascii") + b" " + _BOM + body.encode("utf-8", "replace")
 
@@ -90,7 +106,7 @@ class SyslogSender:
         self._hostname = hostname or socket.gethostname()
 
     def send(self, envelopes: Sequence[Envelope]) -> int:
-        """Raises TargetError."""
+        """Sends all messages. Raises TargetError."""
         render = FORMATS[self._server.format]
         lines = [line(one.notice, self._hostname, render(one.notice)) for one in envelopes]
         if not self._server.host:
@@ -106,7 +122,7 @@ class SyslogSender:
 
 
 def _send_datagrams(server: SyslogServer, lines: Sequence[bytes]) -> None:
-    """One datagram a message. A receiver that is not there is noticed where its host says so."""
+    """Sends one datagram per message. Detects a missing receiver only if its host reports it."""
     family, kind, protocol, _, address = socket.getaddrinfo(
         server.host, server.port, type=socket.SOCK_DGRAM
     )[0]
@@ -149,7 +165,7 @@ def _tls(server: SyslogServer) -> ssl.SSLContext:
 
 
 def _finish_tls(connection: ssl.SSLSocket) -> None:
-    """Say that nothing follows, and wait for the receiver to close."""
+    """Closes the sending side of TLS, and waits for the receiver to close."""
     plain: socket.socket = connection
     try:
         connection.settimeout(SYSLOG_DRAIN_S)
@@ -158,14 +174,14 @@ def _finish_tls(connection: ssl.SSLSocket) -> None:
         _check_acknowledged(connection)
         return
     except ssl.SSLError as error:
-        # A receiver that closes without a farewell of TLS has read what it acknowledged.
+        # A receiver that closes without TLS close_notify has read everything that it acknowledged.
         if not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             raise
     plain.close()
 
 
 def _drain(connection: socket.socket) -> None:
-    """Wait until the receiver closes: a reset instead means that it did not read everything."""
+    """Waits until the receiver closes; a reset means that it did not read everything."""
     deadline = time.monotonic() + SYSLOG_DRAIN_S
     while (left := deadline - time.monotonic()) > 0:
         connection.settimeout(left)
@@ -178,7 +194,8 @@ def _drain(connection: socket.socket) -> None:
 
 
 def _check_acknowledged(connection: socket.socket) -> None:
-    """For a receiver that leaves the connection open: the system there has at least everything."""
+    """For a receiver that leaves the connection open: checks that its system has acknowledged
+    everything."""
     import fcntl
     import termios
 
@@ -196,10 +213,10 @@ def _timestamp(time_us: int) -> str:
 
 
 def _name(text: str, length: int) -> str:
-    """PRINTUSASCII without blanks, as RFC 5424 has it for fields of the header."""
+    """Returns PRINTUSASCII without blanks, as RFC 5424 requires for header fields."""
     return "".join(one for one in text if "!" <= one <= "~")[:length] or _NIL
 
 
 def _cut(data: bytes, most: int) -> bytes:
-    """At a whole character."""
+    """Truncates at a character boundary."""
     return data if len(data) <= most else data[:most].decode("utf-8", "ignore").encode()

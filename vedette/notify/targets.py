@@ -1,5 +1,5 @@
-"""Names of targets in the outbox: what can fail alone. The part before the colon is the kind, which
-has a sender (`senders.py`)."""
+"""Names of targets in the outbox, the units that fail independently. The part before the colon is
+the kind, which selects the sender (`senders.py`)."""
 
 from hashlib import sha256
 from typing import Final
@@ -12,21 +12,22 @@ WEBHOOK: Final = "http"
 APP_CONTROL: Final = "app_control"
 
 RECEIVER: Final = "receiver"
-"""Member of the data of an http action that names its receiver without giving it away."""
+"""Member of the data of an http action that identifies its receiver without revealing the URL."""
 
 
 def mail_target(user_id: int) -> str:
-    """Each reader is one, so that mails to one come in order and those to all go out at once."""
+    """Returns the target of a reader. Each reader is a target, so that mails to one reader stay in
+    order."""
     return f"{MAIL}:{user_id}"
 
 
 def webhook_target(action: Action) -> str:
-    """Actions with the same URL share a target."""
+    """Returns the target of a webhook. Actions with the same URL share a target."""
     return f"{WEBHOOK}:{action.data.get(RECEIVER, 'default')}"
 
 
 def receiver_name(place: str, url: str) -> str:
-    """Scheme and host of a URL, with a hash of all of it: the rest may be a secret."""
+    """Returns scheme and host of a URL with a hash of all of it, since the rest may be secret."""
     return f"{place} {sha256(url.encode()).hexdigest()[:10]}"
 
 

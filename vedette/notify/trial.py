@@ -1,5 +1,5 @@
-"""Messages by which people try whether a target is reached: marked as such, with nothing of any
-host in them, so that they also go to those who see no host."""
+"""Test messages for targets: marked as tests and without facts about hosts, so that users without
+hosts may get them, too."""
 
 import secrets
 from typing import Final
@@ -29,7 +29,7 @@ _ID: Final = "test"
 
 
 def trial_notice(by: str, now_us: int) -> Notice:
-    """What a test message says; `by` is who sends it."""
+    """Returns a test message; `by` is the sender's name."""
     return Notice(
         id=f"test-{secrets.token_hex(8)}",
         source_kind=_KIND,
@@ -49,8 +49,8 @@ def is_trial(notice: Notice) -> bool:
 
 
 def targets_to_try(database: Database, settings: Settings, user_id: int) -> list[str]:
-    """Names of targets that ever had a message, and of those that the settings and actions name
-    now; mail to `user_id`, if it is not 0."""
+    """Returns the names of targets that ever had a message or that settings and actions name now;
+    includes mail to `user_id` unless it is 0."""
     found = {one.name for one in outbox.targets(database)}
     with database.reading() as connection:
         found |= {webhook_target(one) for one in actions.webhooks(connection)}
@@ -64,8 +64,8 @@ def targets_to_try(database: Database, settings: Settings, user_id: int) -> list
 
 
 def target_of(action: Action, user_id: int) -> str:
-    """Where an action sends to; of mail, to this user. Raises BadRequestError for alerts, which are
-    no messages."""
+    """Returns the target of an action; mail goes to this user. Raises BadRequestError for alerts,
+    which are not messages."""
     match action.type:
         case ActionType.EMAIL:
             return mail_target(user_id)
@@ -78,8 +78,9 @@ def target_of(action: Action, user_id: int) -> str:
 
 
 def send_trial(database: Database, settings: Settings, target: str, notice: Notice) -> int:
-    """Enqueue a test message, which ends a backoff of the target; its id. Raises NotFoundError,
-    ConflictError for a webhook that no action uses, BusyError for a target without room."""
+    """Queues a test message, which ends the target's backoff, and returns its id. Raises
+    NotFoundError, ConflictError for a webhook that no action uses, BusyError if the target's queue
+    is full."""
     recipient = _recipient(target)
     if target not in targets_to_try(database, settings, recipient):
         raise NotFoundError(f"there is no target {target[:80]!r}")
@@ -88,14 +89,14 @@ def send_trial(database: Database, settings: Settings, target: str, notice: Noti
 
 
 def enqueue_trial(database: Database, target: str, notice: Notice, action_id: int = 0) -> int:
-    """The same for a target that is known to be one."""
+    """Like `send_trial`, for a target that is known to exist."""
     body = encode(replace(notice, recipient_id=_recipient(target)))
     message = NewMessage(f"{notice.id}:{target}", target, body, action_id)
     return outbox.enqueue_trial(database, message, notice.created_us)
 
 
 def _recipient(target: str) -> int:
-    """The id of a user; 0 for what is no mail."""
+    """Returns the user id in the target; 0 if it is not mail."""
     kind, _, number = target.partition(":")
     is_mail = kind == MAIL and number.isascii() and number.isdigit() and len(number) < 10
     return int(number) if is_mail else 0

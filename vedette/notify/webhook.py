@@ -1,8 +1,8 @@
-"""Webhooks: a signed HTTP POST of a notice in the shape that its receiver expects.
+"""Webhooks: signed HTTP POSTs of a notice in the receiver's format.
 
-The signature is that of Standard Webhooks: `webhook-signature: v1,BASE64` is the HMAC-SHA256 of
-`ID.TIMESTAMP.BODY`, with `webhook-id` and `webhook-timestamp` (seconds). The id is the same in
-every attempt, so a receiver that acted on it can drop the second.
+Signatures follow Standard Webhooks: `webhook-signature: v1,BASE64` is the HMAC-SHA256 of
+`ID.TIMESTAMP.BODY`, with `webhook-id` and `webhook-timestamp` (seconds). The id is identical in
+every attempt, so that receivers can deduplicate.
 """
 
 import base64
@@ -26,29 +26,29 @@ from vedette.notify.mail import alert_link
 from vedette.notify.notice import Notice
 
 _ENCODED: Final = "whsec_"
-"""Before secrets that are base64, as Standard Webhooks writes them."""
+"""Prefix of base64 secrets, according to Standard Webhooks."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Receiver:
-    """Everything about a webhook; all of it is a secret."""
+    """Settings of a webhook, all of them secret."""
 
     url: str
     template: str = "vedette"
     secret: str = ""
     authorization: str = ""
-    """Value of the header of that name, "" for none."""
+    """Value of the Authorization header; "" for none."""
     params: Mapping[str, str] = field(default_factory=dict)
-    """Values of the template's places `{params.NAME}`."""
+    """Values of the template's placeholders `{params.NAME}`."""
 
 
 Receivers = Callable[[Envelope], Receiver | None]
-"""The receiver of a message as it is now; None where its action is gone. Raises VedetteError where
-it cannot be read."""
+"""Returns the current receiver of a message; None if its action is gone. Raises VedetteError if it
+is unreadable."""
 
 
 class WebhookSender:
-    """Posts one message at a time. `folder` holds templates of the operator."""
+    """Posts one message at a time. `folder` contains the operator's templates."""
 
     batch = WEBHOOK_BATCH
 
@@ -67,7 +67,7 @@ class WebhookSender:
         self._folder = folder
 
     def send(self, envelopes: Sequence[Envelope]) -> int:
-        """Raises TargetError, RefusedError, UnwantedError."""
+        """Posts the first message. Raises TargetError, RefusedError, UnwantedError."""
         first = envelopes[0]
         try:
             receiver = self._receivers(first)
@@ -93,7 +93,7 @@ class WebhookSender:
 
 
 def signed_headers(body: bytes, message_id: str, timestamp_s: int, secret: str) -> dict[str, str]:
-    """The headers of Standard Webhooks; without a secret those that need none."""
+    """Returns the headers of Standard Webhooks; without a secret, omits the signature."""
     headers = {"webhook-id": message_id, "webhook-timestamp": str(timestamp_s)}
     if secret:
         signed = f"{message_id}.{timestamp_s}.".encode() + body
@@ -103,7 +103,7 @@ def signed_headers(body: bytes, message_id: str, timestamp_s: int, secret: str) 
 
 
 def template_values(notice: Notice, params: Mapping[str, str], public_url: str) -> dict[str, Any]:
-    """What the places of a template stand for (docs/notifications.md#templates)."""
+    """Returns the values of a template's placeholders (docs/notifications.md#templates)."""
     values: dict[str, Any] = {
         name: value if isinstance(value, str | list | dict) else str(value)
         for name, value in msgspec.structs.asdict(notice).items()
@@ -123,7 +123,7 @@ def _key(secret: str) -> bytes:
         try:
             return base64.b64decode(secret.removeprefix(_ENCODED), validate=True)
         except ValueError:
-            pass  # somebody's secret merely begins like one
+            pass  # a secret that merely starts like one
     return secret.encode()
 
 

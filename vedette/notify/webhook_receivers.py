@@ -1,6 +1,6 @@
-"""Receivers of webhooks as they are stored: the URL and the keys of an action are one sealed JSON.
+"""Stored receivers of webhooks: the URL and the keys of an action are one sealed JSON document.
 
-An action that somebody made who does not see all hosts posts only about hosts that they may see.
+An action of a user who does not see all hosts posts only about hosts that the user may see.
 """
 
 from collections.abc import Mapping
@@ -23,18 +23,18 @@ _PURPOSE: Final = "webhook"
 
 
 def sealed(sealing: Sealing, receiver: Receiver) -> str:
-    """What is stored of a receiver."""
+    """Returns the stored form of a receiver."""
     return sealing.seal(orjson.dumps(asdict(receiver)).decode(), _PURPOSE)
 
 
 def opened(sealing: Sealing, text: str) -> Receiver:
-    """Raises UnavailableError where the key is another one."""
+    """Decrypts a receiver. Raises UnavailableError if it was sealed with another key."""
     found: Mapping[str, Any] = orjson.loads(sealing.open(text, _PURPOSE))
     return Receiver(**found)
 
 
 class StoredReceivers:
-    """Looks a receiver up at the moment of sending."""
+    """Looks up a receiver at the time of sending."""
 
     def __init__(self, database: Database, sealing: Sealing, settings: Settings) -> None:
         self._database = database
@@ -42,7 +42,8 @@ class StoredReceivers:
         self._settings = settings
 
     def __call__(self, envelope: Envelope) -> Receiver | None:
-        """None where nobody wants the message any more. Raises TargetError, UnavailableError."""
+        """Returns the receiver; None if the message is no longer needed. Raises TargetError,
+        UnavailableError."""
         with self._database.reading() as connection:
             action = actions.by_id(connection, [envelope.action_id]).get(envelope.action_id)
             text = actions.sealed_secret(connection, envelope.action_id)

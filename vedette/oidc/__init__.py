@@ -1,1 +1,1 @@
-"""Whom does another server vouch for? Sign-in by OpenID Connect: authorization code with PKCE."""
+"""Sign-in by OpenID Connect: authorization code flow with PKCE."""

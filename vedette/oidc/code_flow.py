@@ -1,9 +1,9 @@
 """The authorization code flow with PKCE (RFC 7636, S256; OpenID Connect Core 3.1).
 
-An attempt lies sealed in a cookie of the browser that began it, so that nothing is kept for who
-never comes back, and nobody else's browser can finish it. It holds the state, the nonce and the
-verifier, names the provider, is good for minutes and once. Each provider has a redirect address of
-its own, made of the setting `public_url` and never of what a request says.
+An attempt is stored encrypted in a cookie of the browser that began it. So the server keeps nothing
+for attempts that are never finished, and no other browser can finish it. It contains the state, the
+nonce, the verifier and the provider. It is valid for minutes and can be used once. Each provider
+has its own redirect address, which is made from the setting `public_url` and never from a request.
 """
 
 import base64
@@ -19,12 +19,7 @@ import msgspec
 
 from vedette.clock import Clock
 from vedette.errors import UnauthorizedError, UnavailableError
-from vedette.limits import (
-    CLAIM_VALUES_MAX,
-    IDENTITY_SIGN_IN_S,
-    PROVIDER_CODE_CHARS_MAX,
-    USER_DETAIL_CHARS_MAX,
-)
+from vedette.limits import IDENTITY_SIGN_IN_S, USER_DETAIL_CHARS_MAX, Limit
 from vedette.oidc.documents import ProviderDocuments
 from vedette.oidc.exchange import fetch_json
 from vedette.oidc.id_token import Expected, UnknownKeyError, verify
@@ -35,21 +30,29 @@ from vedette.state.accounts.identity_sign_in import Vouched
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 
+CLAIM_VALUES_MAX: Limit[int] = 1_000
+"""Values that are read from the claim that gives teams. Directories name each group that a user
+belongs to."""
+
+PROVIDER_CODE_CHARS_MAX: Limit[int] = 4_000
+"""Characters of an authorization code. Providers that keep no state put all of it into the code."""
+
+
 CALLBACK: Final = "/ui/sign-in/with/{}/callback"
-"""The path that a provider sends browsers back to."""
+"""Path that a provider redirects browsers to."""
 
 _PURPOSE: Final = "sign-in with an identity"
 _SECOND_US: Final = 1_000_000
 
 
 class FlowError(UnauthorizedError):
-    """The sign-in cannot go on and has to begin anew."""
+    """The sign-in cannot continue and has to begin again."""
 
     reason = "sign_in_not_begun"
 
 
 class _Attempt(msgspec.Struct):
-    """What the cookie holds."""
+    """Content of the cookie."""
 
     provider: int
     state: str
@@ -61,7 +64,7 @@ class _Attempt(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Where to send the browser, and the value of its cookie."""
+    """The address to send the browser to, and the value of its cookie."""
 
     url: str
     cookie: str
@@ -69,14 +72,14 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Whom a provider vouched for, and where the browser wanted to go."""
+    """The user that a provider vouched for, and the page that the browser wanted."""
 
     vouched: Vouched
     next: str
 
 
 class CodeFlow:
-    """Begins sign-ins and finishes them. Safe to share between threads; blocks."""
+    """Begins and finishes sign-ins. Safe to share between threads; blocks."""
 
     def __init__(
         self,
@@ -93,7 +96,8 @@ class CodeFlow:
         self._public_url = public_url.rstrip("/")
 
     def redirect_uri(self, provider: Provider) -> str:
-        """The address to register at the provider. Raises UnavailableError without `public_url`."""
+        """Returns the address to register at the provider. Raises UnavailableError without
+        `public_url`."""
         if not urlsplit(self._public_url).netloc:
             raise UnavailableError(
                 "the setting public_url is needed to sign in with identities",
@@ -102,7 +106,7 @@ class CodeFlow:
         return self._public_url + CALLBACK.format(provider.name)
 
     def begin(self, provider: Provider, next_path: str) -> Begun:
-        """Raises ProviderError, UnavailableError."""
+        """Begins a sign-in. Raises ProviderError, UnavailableError."""
         redirect_uri = self.redirect_uri(provider)
         metadata = self.documents.metadata(provider.issuer)
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
@@ -126,9 +130,9 @@ class CodeFlow:
         )
 
     def finish(self, provider: Provider, answer: Mapping[str, str], cookie: str) -> Proved:
-        """`answer` is the query of the redirect. Raises FlowError where this browser did not begin
-        it, UnauthorizedError where it was finished before or nobody was vouched for, ProviderError
-        where the provider does not answer."""
+        """Finishes a sign-in. `answer` is the query of the redirect. Raises FlowError if this
+        browser did not begin the sign-in, UnauthorizedError if it was finished before or the
+        provider vouched for nobody, and ProviderError if the provider does not answer."""
         attempt = self._attempt(provider, answer.get("state", ""), cookie)
         identity_sign_in.spend(self._database, attempt.state, self._clock.now_us())
         metadata = self.documents.metadata(provider.issuer)
@@ -196,7 +200,8 @@ def _challenge(verifier: str) -> str:
 
 
 def _basic(client_id: str, secret: str) -> str:
-    """Both are form-encoded first (RFC 6749 2.3.1)."""
+    """Returns the header value for Basic authentication. Both parts are form-encoded first (RFC
+    6749 2.3.1)."""
     pair = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
     return f"Basic {base64.b64encode(pair.encode()).decode()}"
 
@@ -215,7 +220,7 @@ def _vouched(provider: Provider, claims: Mapping[str, Any]) -> Vouched:
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:
-    """What can be printed of a claim."""
+    """Returns the printable characters of a claim."""
     value = claims.get(name)
     text = value if isinstance(value, str) else ""
     return "".join(one for one in text if one.isprintable())[:USER_DETAIL_CHARS_MAX]

@@ -1,6 +1,6 @@
-"""Metadata and keys of providers, cached for an hour.
+"""Caches the metadata and keys of providers for an hour.
 
-A token that names an unknown key has the keys read again, at most once in `PROVIDER_KEYS_REREAD_S`.
+If a token names an unknown key, the keys are read again, at most once in `PROVIDER_KEYS_REREAD_S`.
 A provider that failed is not asked again for `PROVIDER_FAILURE_S`.
 """
 
@@ -10,11 +10,23 @@ from threading import Lock
 from typing import TypeVar
 
 from vedette.clock import Clock
-from vedette.limits import PROVIDER_DOCUMENTS_S, PROVIDER_FAILURE_S, PROVIDER_KEYS_REREAD_S
+from vedette.limits import Limit
 from vedette.notify.http_post import PostRules
 from vedette.oidc.exchange import ProviderError, fetch_json
 from vedette.oidc.id_token import PublicKey, public_keys
 from vedette.oidc.metadata import Metadata, metadata_url, parse_metadata
+
+PROVIDER_DOCUMENTS_S: Limit[int] = 3600
+"""Seconds for which the metadata and keys of a provider are used before they are read again."""
+
+PROVIDER_FAILURE_S: Limit[int] = 5
+"""Seconds for which a provider that failed is not asked again, so that a page that is loaded again
+and again does not hold a thread each time."""
+
+PROVIDER_KEYS_REREAD_S: Limit[int] = 10
+"""Seconds between two reads of keys because of a token with an unknown key, at least. Anybody can
+send such a token."""
+
 
 _SECOND_US = 1_000_000
 
@@ -23,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of one issuer; times are elapsed microseconds."""
+    """The data and failures of one issuer. Times are elapsed microseconds."""
 
     metadata: Metadata | None = None
     metadata_us: int = 0
@@ -35,7 +47,8 @@ class _Known:
 
 
 class ProviderDocuments:
-    """Safe to share between threads; reading blocks for up to `PROVIDER_TOTAL_S`."""
+    """The metadata and keys of all providers. Safe to share between threads; reading blocks for up
+    to `PROVIDER_TOTAL_S`."""
 
     def __init__(self, rules: PostRules, clock: Clock) -> None:
         self.rules = rules
@@ -44,7 +57,7 @@ class ProviderDocuments:
         self._known: dict[str, _Known] = {}
 
     def metadata(self, issuer: str) -> Metadata:
-        """Raises ProviderError."""
+        """Returns the metadata of a provider. Raises ProviderError."""
         known, now_us = self._of(issuer), self._clock.elapsed_us()
         if known.metadata is None or _is_older(known.metadata_us, PROVIDER_DOCUMENTS_S, now_us):
             known.metadata = self._asked(known, lambda: self._read_metadata(issuer))
@@ -52,7 +65,8 @@ class ProviderDocuments:
         return known.metadata
 
     def keys(self, issuer: str, *, reread: bool = False) -> tuple[PublicKey, ...]:
-        """The keys of a provider; `reread` where a token names another. Raises ProviderError."""
+        """Returns the keys of a provider. `reread` asks for them again because a token names an
+        unknown key. Raises ProviderError."""
         address = self.metadata(issuer).jwks_uri
         known, now_us = self._of(issuer), self._clock.elapsed_us()
         is_due = not known.keys or _is_older(known.keys_us, PROVIDER_DOCUMENTS_S, now_us)
@@ -75,7 +89,7 @@ class ProviderDocuments:
             return self._known.setdefault(issuer, _Known())
 
     def _asked(self, known: _Known, fetch: Callable[[], T]) -> T:
-        """The answer, or the failure of a moment ago."""
+        """Returns the answer. Raises the last failure again if it is recent."""
         now_us = self._clock.elapsed_us()
         if known.failure and not _is_older(known.failed_us, PROVIDER_FAILURE_S, now_us):
             raise ProviderError(known.failure.message)

@@ -1,7 +1,8 @@
-"""One request to a provider, answered with a JSON object.
+"""Sends one request to a provider and reads a JSON object as the answer.
 
-Goes through the guard of outgoing connections, follows no redirect, reads a bounded answer and ends
-within `PROVIDER_TOTAL_S`, however slowly the provider speaks. Blocks: for threads only.
+The request goes through the guard of outgoing connections, follows no redirect, and reads an answer
+of limited size. It ends within `PROVIDER_TOTAL_S`, however slowly the provider answers. Blocks, so
+it is for threads only.
 """
 
 from collections.abc import Mapping
@@ -12,22 +13,27 @@ import orjson
 
 from vedette import __version__
 from vedette.errors import UnauthorizedError, UnavailableError
-from vedette.limits import PROVIDER_DOCUMENT_BYTES_MAX, PROVIDER_TOTAL_S, REASON_SHOWN_CHARS
+from vedette.limits import PROVIDER_DOCUMENT_BYTES_MAX, REASON_SHOWN_CHARS, Limit
 from vedette.notify.delivery import TargetError
 from vedette.notify.http_post import PostRules, exchange, place_of
+
+PROVIDER_TOTAL_S: Limit[int] = 10
+"""Seconds that one request to a provider may take once it is connected. A user is waiting for the
+page."""
+
 
 _HEADERS: Final = {"Accept": "application/json", "User-Agent": f"vedette/{__version__}"}
 _OK: Final = 200
 
 
 class ProviderError(UnavailableError):
-    """The provider cannot be asked, or its answer cannot be used; the message says why."""
+    """The provider cannot be asked, or its answer cannot be used. The message says why."""
 
     reason = "provider_unavailable"
 
 
 class ProviderRefusalError(UnauthorizedError):
-    """The provider answers a code with an error of its own (RFC 6749 5.2)."""
+    """The provider answers a code with an error (RFC 6749 5.2)."""
 
     reason = "provider_refuses"
 
@@ -39,7 +45,8 @@ def fetch_json(
     form: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """GET, or POST of a form. Raises ProviderError; of a form also ProviderRefusalError."""
+    """Sends a GET request, or a POST request with a form. Raises ProviderError; with a form also
+    ProviderRefusalError."""
     place = place_of(url)
     sent = {**_HEADERS, **(headers or {})}
     if form is not None:

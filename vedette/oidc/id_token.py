@@ -1,8 +1,8 @@
-"""Verification of ID tokens (OpenID Connect Core 3.1.3.7).
+"""Verifies ID tokens (OpenID Connect Core 3.1.3.7).
 
-Only algorithms with a public key count: a token that is signed with nothing, or with the public key
-as if it were a shared secret, is refused whatever its header says. Keys come from the provider's
-own document alone, never from the token.
+Only algorithms with a public key are accepted: a token that is unsigned, or signed with the public
+key as if it were a shared secret, is refused whatever its header says. Keys come only from the
+provider's own document, never from the token.
 """
 
 import hmac
@@ -16,14 +16,20 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
 from vedette.errors import UnauthorizedError
-from vedette.limits import (
-    ID_TOKEN_AGE_S,
-    PROVIDER_CLOCK_S,
-    PROVIDER_DOCUMENT_BYTES_MAX,
-    PROVIDER_KEYS_MAX,
-    RSA_KEY_BITS_MIN,
-    SUBJECT_CHARS_MAX,
-)
+from vedette.limits import PROVIDER_DOCUMENT_BYTES_MAX, SUBJECT_CHARS_MAX, Limit
+
+PROVIDER_KEYS_MAX: Limit[int] = 100
+"""Keys of a provider that are read."""
+
+PROVIDER_CLOCK_S: Limit[int] = 60
+"""Seconds by which the clock of a provider may differ from the clock of the server."""
+
+ID_TOKEN_AGE_S: Limit[int] = 15 * 60
+"""Seconds after which an ID token is too old to begin a session, whatever its own expiry."""
+
+RSA_KEY_BITS_MIN: Limit[int] = 2048
+"""Bits that an RSA key must have at least. Shorter keys prove nothing any more."""
+
 
 _ALGORITHMS: Final[Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]]] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), RSAKey),
@@ -36,7 +42,7 @@ _IMPORTED: Final[Mapping[str, type[RSAKey] | type[ECKey] | type[OKPKey]]] = {
     "OKP": OKPKey,
 }
 _SECONDS_MAX: Final = 2**53
-"""A time beyond is none; JSON of Python also has infinities and NaN."""
+"""Upper bound for times in claims. The JSON parser of Python also accepts infinities and NaN."""
 
 _REGISTRY: Final = JWSRegistry(algorithms=list(_ALGORITHMS), strict_check_header=False)
 
@@ -44,18 +50,18 @@ PublicKey = RSAKey | ECKey | OKPKey
 
 
 class IdTokenError(UnauthorizedError):
-    """The token proves nothing; the message says why, for the log."""
+    """The token proves nothing. The message says why, for the log."""
 
     reason = "id_token_refused"
 
 
 class UnknownKeyError(IdTokenError):
-    """No known key has the token's: the provider may have a new one."""
+    """None of the known keys is the key of the token. The provider may have a new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a token has to say."""
+    """Values that a token must contain."""
 
     issuer: str
     client_id: str
@@ -64,7 +70,8 @@ class Expected:
 
 
 def public_keys(document: Mapping[str, Any]) -> tuple[PublicKey, ...]:
-    """The keys for signatures of a JWK Set; others, and those that cannot be read, are left out."""
+    """Returns the signature keys of a JWK Set. Other keys, and keys that cannot be read, are left
+    out."""
     listed = document.get("keys")
     found = listed[:PROVIDER_KEYS_MAX] if isinstance(listed, list) else []
     keys = (_key(one) for one in found if isinstance(one, dict))
@@ -72,7 +79,7 @@ def public_keys(document: Mapping[str, Any]) -> tuple[PublicKey, ...]:
 
 
 def verify(text: object, keys: Iterable[PublicKey], expected: Expected) -> dict[str, Any]:
-    """The claims of a token. Raises IdTokenError, UnknownKeyError."""
+    """Returns the claims of a token. Raises IdTokenError, UnknownKeyError."""
     if not isinstance(text, str) or len(text) > PROVIDER_DOCUMENT_BYTES_MAX:
         raise IdTokenError("there is no ID token")
     try:
@@ -108,7 +115,8 @@ def _key(jwk: Mapping[str, Any]) -> PublicKey | None:
 
 
 def _chosen(header: Mapping[str, Any], keys: list[PublicKey]) -> PublicKey:
-    """The key that a token names; where it names none, the only one of its kind."""
+    """Returns the key that a token names; if it names none, the only key that fits its
+    algorithm."""
     name = header.get("kid")
     fitting = [key for key in keys if key.get("alg") in (None, header["alg"])]
     if name is not None:

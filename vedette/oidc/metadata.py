@@ -1,4 +1,4 @@
-"""What a provider says of itself (OpenID Connect Discovery 1.0), as far as a sign-in needs it."""
+"""The metadata of a provider (OpenID Connect Discovery 1.0), as far as a sign-in needs it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ class Metadata:
     token_endpoint: str
     jwks_uri: str
     takes_secret_in_body: bool
-    """Whether it takes a client's secret in the form only, not as Basic."""
+    """Whether the provider takes the client secret only in the form, not as Basic
+    authentication."""
     names_issuer: bool
-    """Whether its answers name it (`iss`, RFC 9207)."""
+    """Whether the answers of the provider name it (`iss`, RFC 9207)."""
 
 
 def metadata_url(issuer: str) -> str:
@@ -28,7 +29,8 @@ def metadata_url(issuer: str) -> str:
 
 
 def parse_metadata(body: Mapping[str, Any], issuer: str) -> Metadata:
-    """Raises ProviderError for metadata of another issuer, or with bad addresses."""
+    """Parses the metadata of a provider. Raises ProviderError for metadata of another issuer, or
+    with bad addresses."""
     if body.get("issuer") != issuer:
         raise ProviderError(f"{issuer}: its metadata is of another issuer")
     try:

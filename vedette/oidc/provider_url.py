@@ -1,7 +1,7 @@
-"""Which addresses a provider may have: its issuer, and what its metadata names.
+"""Checks the addresses of a provider: its issuer, and the addresses that its metadata names.
 
-HTTPS, since keys and codes come over it. Plain HTTP only to loopback by name, and the guard of
-outgoing connections refuses loopback unless `egress_allow` names it.
+HTTPS is required, because keys and codes are sent over it. Plain HTTP is allowed only to loopback
+addresses, and the guard of outgoing connections refuses these unless `egress_allow` names them.
 """
 
 from ipaddress import ip_address
@@ -12,7 +12,7 @@ from vedette.notify.http_post import checked_url
 
 
 def checked_provider_url(text: object, name: str, *, is_issuer: bool = False) -> str:
-    """The URL. An issuer has neither a query nor a fragment. Raises BadRequestError."""
+    """Returns the URL. An issuer has neither a query nor a fragment. Raises BadRequestError."""
     url = checked_url(text, name)
     parts = urlsplit(url)
     if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):

@@ -1,1 +1,1 @@
-"""How a request becomes durable rows."""
+"""The write path: turns submissions of records into durable rows."""

@@ -1,22 +1,27 @@
-"""Saves the trusted time, logs doubts of the clock, and applies an operator's confirmation."""
+"""Saves the trusted time, logs doubts about the clock, and applies an operator's confirmation."""
 
 import time
 
 import structlog
 
-from vedette import limits
+from vedette.limits import Limit
 from vedette.state.clock.guard import ClockGuard
 from vedette.state.clock.record import load_confirmation, save_reading
 from vedette.state.db.database import Database
+
+CLOCK_SAVE_S: Limit[int] = 60
+"""Interval between two writes of the trusted time to the state database."""
+
 
 log = structlog.get_logger(__name__)
 
 
 class ClockWatch:
-    """One server's look at its clock; `look` is a background job."""
+    """One server's check of its clock; `look` is a background job."""
 
     def __init__(self, guard: ClockGuard, database: Database, applied: str) -> None:
-        """`applied` is the confirmation (`load_confirmation`) that the guard began after."""
+        """`applied` is the confirmation (`load_confirmation`) that was current when the guard
+        started."""
         self._guard = guard
         self._database = database
         self._applied = applied
@@ -24,7 +29,7 @@ class ClockWatch:
         self._saved_s = 0.0
 
     def look(self) -> None:
-        """Call it every few seconds. Raises UnavailableError."""
+        """Checks the clock. Call it every few seconds. Raises UnavailableError."""
         confirmation = load_confirmation(self._database)
         if confirmation != self._applied:
             self._applied = confirmation
@@ -35,11 +40,11 @@ class ClockWatch:
         if hold and not self._logged:
             log.error("the clock is in doubt", doubt=hold, ingest=not self._guard.doubt())
         self._logged = hold
-        if time.monotonic() - self._saved_s >= limits.CLOCK_SAVE_S:
+        if time.monotonic() - self._saved_s >= CLOCK_SAVE_S:
             self.save()
 
     def save(self) -> None:
-        """Call it at the end, too."""
+        """Saves the trusted time. Call it at shutdown, too."""
         reading = self._guard.trusted_reading()
         if reading is not None:
             save_reading(self._database, reading)

@@ -1,41 +1,41 @@
-"""Numbers of commits (`seq`), and up to which of them all are over: what followers of commits wait
-for. `LocalNumbers` are those of the only server of a store; several servers share theirs
-(`vedette/servers/shared_numbers.py`)."""
+"""Numbers of commits (`seq`), and the number up to which all commits have ended, which followers of
+commits wait for. `LocalNumbers` serves the only server of a store; several servers share their
+numbers (`vedette/servers/shared_numbers.py`)."""
 
 from threading import Lock
 from typing import Protocol
 
 _UNDER_WAY = 3
-"""Commits at most: one written, one waiting, one just processed."""
+"""Maximum number of open commits: one being written, one waiting, one just processed."""
 
 
 class CommitNumbers(Protocol):
     """Methods belong to the threads of the ingest queue, except `settled`, which is thread-safe."""
 
     def begin(self) -> int:
-        """The number of a new commit, greater than all before. Raises UnavailableError."""
+        """Returns the number of a new commit, greater than all before. Raises UnavailableError."""
 
     def ended(self, seq: int) -> None:
-        """Commit `seq` is stored, or nothing of it was sent to the store."""
+        """Records that commit `seq` is stored, or that none of it was sent to the store."""
 
     def failed(self, seq: int) -> None:
-        """Commit `seq` was sent to the store, which may have stored any part of it."""
+        """Records that commit `seq` was sent to the store, which may have stored any part of it."""
 
     @property
     def settled(self) -> int:
-        """The newest number that is over, with all lower ones: nothing of them will be stored any
-        more. Raises UnavailableError."""
+        """The newest number that has ended together with all lower ones: the store will take no
+        more of their rows. Raises UnavailableError."""
 
     def first_uncertain(self) -> int | None:
-        """The first commit of which any part may have been stored unnoticed; None without one.
-        Raises UnavailableError while that may still happen."""
+        """Returns the first commit that the store may have stored in part without the server's
+        knowledge; None if there is none. Raises UnavailableError while that may still happen."""
 
     def recovered(self) -> None:
-        """What failed commits did store was read back."""
+        """Call once the rows of failed commits have been read back."""
 
 
 class LocalNumbers:
-    """Numbers of the only server."""
+    """Commit numbers of the only server."""
 
     def __init__(self, first_seq: int) -> None:
         self._next = first_seq
@@ -65,4 +65,4 @@ class LocalNumbers:
         return max(0, self._next - _UNDER_WAY)
 
     def recovered(self) -> None:
-        """Nothing to do: numbers that failed are over."""
+        """Does nothing: failed numbers have already ended."""

@@ -13,7 +13,7 @@ from vedette.state.policy import filter_counts, filters
 
 
 class FilterReloader:
-    """See the module. Thread-safe."""
+    """Reloads filters (see the module docstring). Thread-safe."""
 
     def __init__(self, database: Database, processor: CommitProcessor, clock: Clock) -> None:
         self._database = database
@@ -31,7 +31,7 @@ class FilterReloader:
                 self._version = version
 
     def flush(self) -> None:
-        """Writes what filters did. Call it every few seconds, and at shutdown."""
+        """Writes the counts of the filters. Call it every few seconds, and at shutdown."""
         counts = self._processor.filter_counts()
         if counts.judged or counts.events:
             filter_counts.add(self._database, counts, self._clock.now_us())

@@ -1,14 +1,14 @@
 """Queue of the write path: takes submissions and returns receipts once they are durable.
 
 Three threads form a pipeline. `expect` announces each submission to the workers, so that decoding
-begins at once; `prepare` collects queued submissions into a commit and has it processed into rows;
+begins at once; `prepare` collects queued submissions into a commit and processes it into rows;
 `commit` writes the rows. One commit is written while the next is processed. The queue is bounded in
-bytes, which is the backpressure on senders: when it is full a submission is refused with BusyError
-(429), and the sender keeps its copy (ARCHITECTURE.md#the-write-path).
+bytes, which is the backpressure on senders: a full queue refuses a submission with BusyError (429),
+and the sender keeps its copy (ARCHITECTURE.md#the-write-path).
 
-When processing or writing a commit fails, or a worker fails while the queue is idle, all commits
-under way fail, and submissions are refused with UnavailableError until recovery has succeeded: the
-state of the write path is dropped, and what failed commits did store is read back.
+When the processing or the write of a commit fails, or a worker fails while the queue is idle, all
+open commits fail, and submissions are refused with UnavailableError until recovery succeeds.
+Recovery drops the state of the write path and reads back what failed commits did store.
 """
 
 import asyncio
@@ -46,10 +46,11 @@ class Intake(Protocol):
 
 
 class CommitWriter(Protocol):
-    """Destination of commits."""
+    """Destination to which the queue writes commits."""
 
     def write(self, packed: PackedCommit) -> None:
-        """Durable when it returns. Raises UnavailableError when the store cannot take it."""
+        """Writes a commit; it is durable on return. Raises UnavailableError if the store cannot
+        take it."""
 
 
 class QueueMetrics(Protocol):
@@ -88,18 +89,18 @@ class _Waiting:
 
 
 _Order = Callable[[], None]
-"""Work for the commit thread between two commits, such as rolling a partition."""
+"""A task for the commit thread between two commits, such as rolling a partition."""
 
 _Item = _Waiting | _Order | None
 """None is the last item."""
 
 
 def _wake() -> None:
-    """An order without effect, to wake the commit thread."""
+    """A task without effect, to wake the commit thread."""
 
 
 class IngestQueue:
-    """See the module. Thread-safe. `start` starts the threads."""
+    """The queue (see the module docstring). Thread-safe. `start` starts the threads."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class IngestQueue:
         self._done: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._bytes = 0
         self._inbox_lock = threading.Lock()
-        """Held to put into the inbox, so that nothing follows the None that closes it."""
+        """Held while putting into the inbox, so that nothing follows the None that closes it."""
         self._failed = threading.Event()
         self._closed = False
         self._threads = [
@@ -144,7 +145,7 @@ class IngestQueue:
             thread.start()
 
     def close(self) -> None:
-        """Refuses new submissions, and returns when all accepted ones are answered."""
+        """Refuses new submissions, and returns once all accepted ones are answered."""
         with self._inbox_lock:
             self._closed = True
             self._inbox.put(None)
@@ -158,25 +159,26 @@ class IngestQueue:
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes of submissions that are accepted and not stored yet."""
+        """Bytes of submissions that are accepted and not yet stored."""
         return self._bytes
 
     async def submit(self, submission: Submission) -> Receipt:
-        """The receipt, once every accepted record is stored and fsynced.
+        """Returns the receipt once every accepted record is stored and fsynced.
 
-        Raises BusyError when the queue is full, UnavailableError when the commit fails or the
-        clock is in doubt.
+        Raises BusyError when the queue is full, UnavailableError when the commit fails or the clock
+        is in doubt.
         """
         return await asyncio.wrap_future(self.enqueue(submission))
 
     async def submit_in_order(self, submission: Submission, queued: Callable[[], None]) -> Receipt:
-        """`submit`, which calls `queued` once what is submitted later will be stored later."""
+        """Like `submit`, but calls `queued` as soon as the submission is queued, so that later
+        submissions are stored after it."""
         answer = self.enqueue(submission)
         queued()
         return await asyncio.wrap_future(answer)
 
     def enqueue(self, submission: Submission) -> Future[Receipt]:
-        """`submit` for callers without an event loop."""
+        """Like `submit`, for callers without an event loop."""
         if self._clock_guard is not None:
             self._clock_guard.check()
         waiting = _Waiting(submission)
@@ -198,14 +200,14 @@ class IngestQueue:
 
     @property
     def settled_seq(self) -> int:
-        """The newest commit that is over: no row with its number or a lower one will be stored any
-        more. Raises UnavailableError where others have to be asked and do not answer."""
+        """The newest commit that has ended: the store will take no more rows with its number or a
+        lower one. Raises UnavailableError if other servers must be queried and do not answer."""
         return self._numbers.settled
 
     def between_commits(self, order: _Order) -> None:
-        """Runs `order` on the commit thread while no commit is under way, and waits for it.
+        """Runs `order` on the commit thread while no commit is open, and waits for it.
 
-        Raises what the order raises, UnavailableError after `close`.
+        Raises the errors of `order`, and UnavailableError after `close`.
         """
         done: Future[None] = Future()
 
@@ -250,7 +252,7 @@ class IngestQueue:
         self._outbox.put(None)
 
     def _next(self) -> _Item:
-        """The next item. After a failure, attempts to recover while there is none."""
+        """Returns the next item. After a failure, attempts to recover while there is none."""
         while True:
             try:
                 return self._expected.get(
@@ -260,8 +262,8 @@ class IngestQueue:
                 self._recover()
 
     def _gather(self, first: _Waiting) -> tuple[list[_Waiting], _Order | None, bool]:
-        """The submissions of one commit: those that arrive in `commit_wait_ms`, up to
-        `commit_bytes_max`. Also the order that follows, and whether the queue was closed."""
+        """Collects the submissions of one commit: those that arrive within `commit_wait_ms`, up to
+        `commit_bytes_max`. Also returns the task that follows, and whether the queue was closed."""
         group = [first]
         room = self._limits.commit_bytes_max - first.submission.byte_count
         deadline = time.monotonic() + self._limits.commit_wait_ms / 1_000
@@ -290,7 +292,7 @@ class IngestQueue:
             submissions = [waiting.submission for waiting in group]
             packed = self._processor.prepare(submissions, seq, self._clock.now_us())
         except Exception as error:
-            # State may be changed in part; recovery from the store is always right.
+            # State may be partly changed; recovery from the store is always correct.
             if not (isinstance(error, VedetteError) and not seq):
                 log.exception("processing a commit failed")
             self._failed.set()
@@ -340,7 +342,7 @@ class IngestQueue:
         self._ledger.write(packed)
 
     def _fail(self) -> None:
-        """For the processor: it failed while it may have been idle."""
+        """Callback of the processor for failures that may occur while it is idle."""
         self._failed.set()
         self._expected.put(_wake)
 

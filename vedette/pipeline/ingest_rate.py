@@ -1,15 +1,19 @@
-"""How much telemetry comes in now: what was answered over the last minute, in memory alone."""
+"""Current rate of incoming telemetry: requests answered over the last minute, in memory only."""
 
 import threading
 from collections import deque
 
 from msgspec import Struct
 
-from vedette.limits import INGEST_RATE_S
+from vedette.limits import Limit
+
+INGEST_RATE_S: Limit[int] = 60
+"""Seconds over which the ingest rate is averaged: shorter averages jump with each shipper's
+batch."""
 
 
 class _Second(Struct):
-    """What was answered within one second."""
+    """Records and bytes answered within one second."""
 
     number: int
     records: int = 0
@@ -17,14 +21,14 @@ class _Second(Struct):
 
 
 class PerSecond(Struct, frozen=True):
-    """A mean over the last minute, or over the time since the start where that is shorter."""
+    """Mean over the last minute, or over the time since the start if that is shorter."""
 
     records: float
     byte_count: float
 
 
 class IngestRate:
-    """Thread-safe. Times are seconds of one monotonic clock."""
+    """The ingest rate. Thread-safe. Times are seconds of one monotonic clock."""
 
     def __init__(self, began_s: float) -> None:
         self._began_s = began_s
@@ -32,7 +36,7 @@ class IngestRate:
         self._seconds: deque[_Second] = deque()
 
     def note(self, records: int, byte_count: int, now_s: float) -> None:
-        """Records that were answered, with the bytes of their requests."""
+        """Adds records that were answered, with the bytes of their requests."""
         number = int(now_s)
         with self._lock:
             self._forget(now_s)

@@ -1,4 +1,4 @@
-"""Orders the parts of an import: each part waits until the one before it is in the ingest queue.
+"""Orders the parts of an import: each part waits until the part before it is in the ingest queue.
 
 An importer sends several parts at once, so that the server is never idle. Connections and threads
 may reorder them, but context learned from records depends on their order. The wait is bounded,
@@ -10,7 +10,14 @@ Belongs to the event loop; not thread-safe.
 import asyncio
 from collections import OrderedDict
 
-from vedette.limits import IMPORT_SEQUENCES_MAX, IMPORT_TURN_S
+from vedette.limits import Limit
+
+IMPORT_TURN_S: Limit[float] = 10.0
+"""Time that a part of a sequence waits for the part before it: longer than a request takes to
+arrive, shorter than a sender's timeout."""
+
+IMPORT_SEQUENCES_MAX: Limit[int] = 256
+"""Import sequences whose order the server keeps."""
 
 
 class _Sequence:
@@ -22,15 +29,15 @@ class _Sequence:
 
 
 class PartSequencer:
-    """The most recent IMPORT_SEQUENCES_MAX sequences."""
+    """Orders the parts of the most recent IMPORT_SEQUENCES_MAX sequences."""
 
     def __init__(self, timeout_s: float = IMPORT_TURN_S) -> None:
         self._timeout_s = timeout_s
         self._sequences: OrderedDict[str, _Sequence] = OrderedDict()
 
     async def wait_for_turn(self, source: str) -> None:
-        """Returns when part `key:number` may be queued: at once if it is sent again, and after
-        the timeout in any case."""
+        """Returns when part `key:number` may be queued: at once if it is sent again, and after the
+        timeout in any case."""
         key, _, number = source.rpartition(":")
         sequence, at = self._sequence(key), int(number)
         if at <= sequence.next:
@@ -42,7 +49,7 @@ class PartSequencer:
             sequence.waiting.pop(at, None)
 
     def queued(self, source: str) -> None:
-        """The part is in the queue: releases the next one. Do not call it for a part that was
+        """Releases the next part once this part is queued. Do not call it for a part that was
         refused because the queue is full: that part is sent again."""
         key, _, number = source.rpartition(":")
         sequence = self._sequence(key)

@@ -1,12 +1,12 @@
 """Changes of time partitions, made between two commits.
 
 Nothing may be written to a partition that is being closed, detached or dropped: rows would recreate
-it. So every change runs on the commit thread while no commit is under way, and the processor is
-given the detached partitions.
+it. So every change runs on the commit thread while no commit is open, and the processor receives
+the list of detached partitions.
 
-Telemetry and the audit log lie in different stores. So an entry is written before the change: what
-is deleted is known to have been, also where the server is killed in the middle. One more entry says
-so where the change failed.
+Telemetry and the audit log are in different stores. So the audit entry is written before the
+change: deletions are on record even if the server is killed in the middle. A second entry is
+written if the change fails.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,8 +34,8 @@ log = structlog.get_logger(__name__)
 _KIND = "partition"
 
 PARTITION_CHANGES = "partition changes"
-"""Taken by whoever opens, mounts, unmounts or deletes partitions, and by a server that starts while
-it completes what was interrupted: it must not complete what another one has under way."""
+"""Lock for opening, mounting, unmounting and deleting partitions. A server that starts takes it to
+complete interrupted changes: it must not complete a change that another server has in progress."""
 
 _HOUR_MS = 3600 * 1_000
 _DAY_MS = 24 * _HOUR_MS
@@ -45,18 +45,18 @@ class OtherWriters(Protocol):
     """Servers that write to the same partitions (`vedette/servers/partition_changes.py`)."""
 
     def announced(self) -> int:
-        """The number of the last change that one of them has announced."""
+        """Returns the number of the last change that another server has announced."""
 
     def note_followed(self, change: int) -> None:
-        """Says to the others that this server goes along with all changes up to this one."""
+        """Tells the other servers that this server has applied all changes up to this number."""
 
     def announce_and_wait(self) -> None:
-        """Returns when all others go along with what the store says now, and what they were writing
-        before is over. Blocks for seconds; raises UnavailableError."""
+        """Returns when all other servers have applied the store's present state and finished their
+        open writes. Blocks for seconds; raises UnavailableError."""
 
 
 class PartitionControl:
-    """Changes on request (docs/api-objects.md#time-partition), and those due by the settings."""
+    """Changes on request (docs/api-objects.md#time-partition), and changes due by the settings."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class PartitionControl:
         clock_guard: ClockGuard | None = None,
         others: OtherWriters | None = None,
     ) -> None:
-        """`others` write to the same partitions; None where nobody does."""
+        """`others` are the servers that write to the same partitions; None if there are none."""
         self._others = others
         self._unmounted: frozenset[int] | None = None
         self._database = database
@@ -87,20 +87,20 @@ class PartitionControl:
         return name
 
     def mount(self, name: str) -> Partition:
-        """Raises NotFoundError, ConflictError for the hot partition."""
+        """Mounts a partition. Raises NotFoundError, ConflictError for the hot partition."""
         return self._change(stored.mount, name, "warm")
 
     def unmount(self, name: str) -> Partition:
-        """Raises NotFoundError, ConflictError for the hot partition."""
+        """Unmounts a partition. Raises NotFoundError, ConflictError for the hot partition."""
         return self._change(stored.unmount, name, "cold")
 
     def delete(self, name: str) -> Partition:
-        """Raises NotFoundError, ConflictError for the hot partition."""
+        """Deletes a partition. Raises NotFoundError, ConflictError for the hot partition."""
         return self._change(stored.delete, name, "deleted")
 
     def follow(self) -> None:
-        """Goes along with what other servers have changed: the partition that is written to, and
-        those that must not be."""
+        """Applies the changes of other servers: the hot partition, and the partitions that must not
+        be written to."""
         if self._others is None:
             return
         change = self._others.announced()
@@ -115,14 +115,14 @@ class PartitionControl:
         self._others.note_followed(change)
 
     def _announce(self, name: str, state: Literal["cold", "deleted"]) -> None:
-        """Returns when no other server writes to a partition any more."""
+        """Returns when no other server writes to the partition any more."""
         if self._others is not None:
             stored.announce(self._engine, name, state)
             self._others.announce_and_wait()
 
     def maintain(self, settings: Settings) -> None:
-        """Rolls and deletes partitions that are due by age, size or free disk space; by age nothing
-        while the clock is in doubt. Removes what deleted ones have left behind."""
+        """Rolls and deletes partitions that are due by age, size or free disk space; not by age
+        while the clock is in doubt. Removes leftovers of deleted partitions."""
         policy = policy_of(settings)
         if self._clock_guard.deletion_hold():
             policy = replace(policy, roll_age_ms=0, keep_age_ms=0)
@@ -168,7 +168,7 @@ class PartitionControl:
         return changed[0]
 
     def _entries(self, name: str, state: State) -> Iterator[Entry]:
-        """What the audit log says of a change; nothing of one that changes nothing."""
+        """Yields the audit entry of a change; none if nothing changes."""
         for one in stored.list_partitions(self._engine):
             if one.name == name and one.state not in ("hot", state):
                 before: dict[str, object] = {"state": one.state}
@@ -195,10 +195,11 @@ class PartitionControl:
 
 
 def policy_of(settings: Settings) -> Policy:
-    """The rules for rolling and retention that the settings state."""
+    """Returns the settings for rolling and retention as a policy."""
     return Policy(
         roll_age_ms=settings.partition_roll_hours * _HOUR_MS,
         roll_bytes=settings.partition_roll_bytes,
+        roll_rows=settings.partition_roll_rows,
         keep_age_ms=settings.retention_days * _DAY_MS,
         keep_bytes=settings.retention_bytes,
         free_bytes_min=settings.retention_free_disk_bytes,

@@ -1,7 +1,7 @@
-"""Reloads what sensor groups hide when it changes in the state database.
+"""Reloads the privacy settings of sensor groups when they change in the state database.
 
-The server that changes a group reloads at once; other servers, and after a command, at the next run
-of the background job. The first load is before anything is taken in.
+The server that changes a group reloads at once. Other servers, and all servers after a change by a
+command, reload at the next run of the background job. The first load happens before any ingest.
 """
 
 from threading import Lock
@@ -12,7 +12,7 @@ from vedette.state.policy import privacy
 
 
 class PrivacyReloader:
-    """See the module. Thread-safe."""
+    """Reloads privacy settings (see the module docstring). Thread-safe."""
 
     def __init__(self, database: Database, processor: CommitProcessor) -> None:
         self._database = database
@@ -21,7 +21,7 @@ class PrivacyReloader:
         self._lock = Lock()
 
     def reload(self) -> None:
-        """Loads it if it changed. It applies to commits that begin later."""
+        """Loads the settings if they changed. They apply to commits that begin later."""
         with self._lock:
             found = privacy.load(self._database)
             if found != self._known:

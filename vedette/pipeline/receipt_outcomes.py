@@ -7,7 +7,7 @@ from typing import Final
 from vedette.ingest.record import Record, RecordError
 from vedette.pipeline.submission import HostCounts, Outcome, Receipt, Refusal
 
-# Plain numbers: an enumeration costs more to compare than a record to fold.
+# Plain integers: comparing an enumeration costs more than folding a record.
 EVENTS: Final = int(Outcome.EVENTS)
 RECORD: Final = int(Outcome.RECORD)
 DUPLICATE: Final = int(Outcome.DUPLICATE)
@@ -41,7 +41,7 @@ def note_outcomes(
 def note_refusal(
     receipt: Receipt, position: int, error: RecordError, channel: str, event_id: int
 ) -> None:
-    """Adds a rejected record that `note_outcomes` will not be called for."""
+    """Adds a rejected record for which `note_outcomes` will not be called."""
     receipt.outcomes[position] = REJECTED
     receipt.refusals.append(Refusal(position, error.reason, error.message))
     entry = (channel, event_id, REJECTED)
@@ -67,7 +67,7 @@ def note_hosts(
 
 
 def merge_hosts(into: HostCounts, added: HostCounts) -> None:
-    """Adds counts and extends the times; a time of 0 is unknown."""
+    """Adds counts and extends the time ranges; a time of 0 is unknown."""
     for host, (count, first_us, last_us) in added.items():
         before, earliest_us, latest_us = into.get(host, (0, 0, 0))
         first_us = min(earliest_us or first_us, first_us or earliest_us)

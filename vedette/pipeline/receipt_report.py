@@ -1,4 +1,4 @@
-"""Receipts as JSON, for the answer to a request and for the summary of an import."""
+"""Receipts as JSON, for the response to a request and for the summary of an import."""
 
 from collections import Counter
 from typing import Any
@@ -8,7 +8,8 @@ from vedette.pipeline.submission import Outcome, Receipt
 
 
 def report(receipt: Receipt) -> dict[str, Any]:
-    """Counts by outcome, rejected records by position, and a tally by channel and event id."""
+    """Returns counts by outcome, rejected records by position, and a tally by channel and event
+    id."""
     counts = Counter(receipt.outcomes)
     listed = receipt.refusals[: limits.INGEST_ERRORS_MAX]
     return {
@@ -34,5 +35,5 @@ def report(receipt: Receipt) -> dict[str, Any]:
 
 
 def _hosts(receipt: Receipt) -> list[list[Any]]:
-    """Host, records, and earliest and latest time of its events in epoch us, by name."""
+    """Returns (host, records, earliest and latest time of its events in epoch us), by name."""
     return [[name, *counts] for name, counts in sorted(receipt.hosts.items())]

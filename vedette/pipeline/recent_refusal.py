@@ -1,5 +1,5 @@
-"""The last record that was refused for each reason, so that who runs the server sees what a sender
-does wrong. Of this server since its start, in memory alone."""
+"""The last refused record for each reason, so that an operator can see what a sender does wrong.
+Covers this server since its start, in memory only."""
 
 import threading
 from collections import OrderedDict
@@ -7,32 +7,39 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from vedette.limits import REFUSED_RECORD_BYTES_MAX, REFUSED_RECORDS_MAX
+from vedette.limits import Limit
 from vedette.pipeline.submission import Receipt, Submission
+
+REFUSED_RECORD_BYTES_MAX: Limit[int] = 2_000
+"""Bytes kept of a refused record: enough to see what a sender does wrong."""
+
+REFUSED_RECORDS_MAX: Limit[int] = 32
+"""Reasons whose last refused record is kept in memory; there are about twenty."""
 
 
 class RefusedRecord(Struct, frozen=True):
-    """A record as it came, cut."""
+    """A record as it arrived, truncated."""
 
     reason: str
     message: str
     text: bytes
     size_bytes: int
-    """Of all of it."""
+    """Size of the whole record."""
     peer_ip: str
-    """Whom the request came from."""
+    """Network address that sent the request."""
     refused_us: int
 
 
 class RefusedRecords:
-    """Thread-safe. Costs nothing while nothing is refused."""
+    """The last refused record for each reason. Thread-safe. Costs nothing while nothing is
+    refused."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last: OrderedDict[str, RefusedRecord] = OrderedDict()
 
     def note(self, submission: Submission, receipt: Receipt, now_us: int) -> None:
-        """Keeps what the receipt says was refused."""
+        """Keeps the records that the receipt lists as refused."""
         if not receipt.refusals:
             return
         found = {one.reason: one for one in receipt.refusals}
@@ -52,6 +59,6 @@ class RefusedRecords:
                 self._last.popitem(last=False)
 
     def last(self) -> Sequence[RefusedRecord]:
-        """The newest first."""
+        """Returns the records, the newest first."""
         with self._lock:
             return tuple(reversed(self._last.values()))

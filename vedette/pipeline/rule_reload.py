@@ -1,10 +1,9 @@
-"""Reloads the rules that commits are judged by when they change in the state database, and writes
-back what they cost.
+"""Reloads the detection rules when they change in the state database, and writes back their costs.
 
-The server that changes a rule reloads at once; other servers at the next run of the background
-job. New rules judge every commit that begins later: which was the first is stored
-(`rules.InForce`, with several servers by `servers/judged_rules.py`), and what was stored before is
-for `POST /api/v1/sigma/test`.
+The server that changes a rule reloads at once; other servers at the next run of the background job.
+New rules apply to every commit that begins later. The first such commit is stored (`rules.InForce`,
+with several servers by `servers/judged_rules.py`). Use `POST /api/v1/sigma/test` for telemetry that
+was stored before.
 """
 
 import time
@@ -31,7 +30,7 @@ from vedette.detect.rule_filter import RuleFilter
 from vedette.model.findings.detection import RuleCost
 from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.db.database import Database
-from vedette.state.policy import rules
+from vedette.state.policy import rule_counts, rules
 from vedette.state.policy.rules import InForce
 from vedette.state.policy.sigma_rule import NewSigmaRule, RuleCounts
 from vedette.state.servers.judged_rules import note_judged
@@ -42,7 +41,7 @@ _NEVER_LOADED: Final = -1
 
 
 class RuleReloader:
-    """See the module. Thread-safe."""
+    """Reloads rules (see the module docstring). Thread-safe."""
 
     def __init__(self, database: Database, processor: CommitProcessor, clock: Clock) -> None:
         self._database = database
@@ -54,8 +53,8 @@ class RuleReloader:
         self._lock = Lock()
 
     def reload(self) -> None:
-        """Loads the rules if any changed. They judge commits that begin later. When it returns,
-        this server has said so, and no others were in force when it did."""
+        """Loads the rules if any changed. They apply to commits that begin later. On return, this
+        server has recorded their generation, which was still current at that time."""
         with self._lock:
             self._note()
             while rules.generation(self._database) != self._noted.generation:
@@ -73,8 +72,8 @@ class RuleReloader:
             note_judged(self._database, self._noted)
 
     def flush(self) -> None:
-        """Writes what rules cost and found, and from which commit on they judge. Call it every few
-        seconds, and at shutdown."""
+        """Writes costs and hits of the rules, and the first commit that they apply to. Call it
+        every few seconds, and at shutdown."""
         judged_by = self._processor.rules.judged_by
         with self._lock:
             if judged_by.generation == self._noted.generation and not self._noted.seq:
@@ -83,18 +82,19 @@ class RuleReloader:
         costs = self._processor.rules.take_costs()
         if costs:
             now_us = self._clock.now_us()
-            rules.count(self._database, {one.rule_id: _counts(one, now_us) for one in costs})
+            rule_counts.add(self._database, {one.rule_id: _counts(one, now_us) for one in costs})
         with self._lock:
             self._spent.append((time.monotonic(), costs))
 
     def forget_cost(self, rule_id: str) -> None:
-        """A rule that was stopped begins anew when it is switched on again."""
+        """Resets the cost of a rule that was stopped, so that it starts from zero when it is
+        enabled again."""
         with self._lock:
             for _, costs in self._spent:
                 costs[:] = [one for one in costs if one.rule_id != rule_id]
 
     def spent_ns(self) -> dict[str, int]:
-        """CPU time that each rule cost in the last `RULE_BUDGET_WINDOW_S` seconds."""
+        """Maps rule id to its CPU time in the last `RULE_BUDGET_WINDOW_S` seconds."""
         since_s = time.monotonic() - limits.RULE_BUDGET_WINDOW_S
         spent: Counter[str] = Counter()
         with self._lock:
@@ -107,8 +107,9 @@ class RuleReloader:
 
 
 def judged_rules(documents: list[NewSigmaRule]) -> list[JudgedRule]:
-    """The rules of stored documents, narrowed by their filters. A document that an older version
-    compiled is left out: it is compiled anew at the start (`alerting/rule_import.py`)."""
+    """Returns the rules of stored documents, narrowed by their filters. Skips a document that an
+    older version compiled: the server compiles it again at its start
+    (`alerting/rule_import.py`)."""
     found: list[Rule] = []
     filters: list[RuleFilter] = []
     correlations: list[Correlation] = []

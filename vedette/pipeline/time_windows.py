@@ -9,7 +9,7 @@ from vedette.limits import SEGMENT_IDS_A_WINDOW, SEGMENT_WINDOW_MS
 
 
 class TimeWindows:
-    """The current window and partition, given by their beginning in ms. Not thread-safe."""
+    """The current window and partition, given by their start in ms. Not thread-safe."""
 
     def __init__(self, window_ms: int, partition_ms: int) -> None:
         """`window_ms` is the newest window stored (0 for an empty store)."""
@@ -17,7 +17,7 @@ class TimeWindows:
         self.partition_ms = partition_ms
 
     def advance(self, now_us: int) -> bool:
-        """Moves to the window of `now_us`; returns whether that is a new one."""
+        """Moves to the window of `now_us`; returns whether the window is new."""
         window_ms = now_us // 1_000 // SEGMENT_WINDOW_MS * SEGMENT_WINDOW_MS
         if window_ms <= self.window_ms:
             return False
@@ -25,9 +25,9 @@ class TimeWindows:
         return True
 
     def next_opening(self, now_us: int) -> int:
-        """Opening time of a partition that would be opened now, ms."""
+        """Returns the opening time (ms) of a partition that would be opened now."""
         return max(now_us // 1_000, self.window_ms + SEGMENT_IDS_A_WINDOW)
 
     def roll(self, opened_ms: int) -> None:
-        """Ends window and partition; both begin again at `opened_ms`, a `next_opening`."""
+        """Ends window and partition; both restart at `opened_ms`, a result of `next_opening`."""
         self.window_ms = self.partition_ms = opened_ms

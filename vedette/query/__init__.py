@@ -1,5 +1,4 @@
-"""The query language: text to tree, tree to typed tree, and the readers of either
-(docs/query-language.md).
+"""The query language: parser, type checker, and evaluation of queries (docs/query-language.md).
 
     parse/             text         -> Tree        syntax: brackets, operators, leaves
     check/             Tree         -> Checked     meaning: tests of columns; all decisions
@@ -8,13 +7,14 @@
       processes_sql                                a comprehensive search: whole processes
       binaries_sql                                 a search of binaries
       narrowing_sql                                index prefilters, for the plan of a search
-    match.py           Checked      -> predicate   the same answers over one document in memory
-    highlight.py       Tree         -> patterns    what to mark in results
-    mark.py            patterns     -> spans       where it stands in a value, bounded
-    parse/render.py    Tree         -> text        canonical spelling; terms of an answer
+    match.py           Checked      -> predicate   evaluation on a document in memory
+    highlight.py       Tree         -> patterns    text to mark in results
+    mark.py            patterns     -> spans       positions of marks in a value, bounded
+    parse/render.py    Tree         -> text        canonical spelling; terms of a response
     parse/query_params parameters   -> Tree        q, svc.q.FIELD, svc.fq
 
-Pure: no I/O, no clock, no settings. The compiler, the matcher and the printer never decide.
+Pure: no I/O, no clock, no settings. The compiler, the matcher and the printer never decide what a
+query means.
 """
 
 from vedette.query.check.checker import check

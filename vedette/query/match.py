@@ -1,9 +1,9 @@
-"""Compile a typed tree to a predicate over one document in memory, with the answers of the SQL.
+"""Compiles a typed tree to a predicate over a document in memory, equivalent to the SQL.
 
 A segment is a mapping of column names: metadata as plain values, event columns as sequences, times
-in epoch microseconds, addresses as 16 bytes; a missing column is unknown. A binary is a mapping of
+in epoch microseconds, addresses as 16 bytes. A missing column is unknown. A binary is a mapping of
 `binary_sql.BINARY_COLUMNS` in the same way. `tags` of either are its newest `Tag` values. Patterns
-are RE2, so time is linear in the text.
+are RE2, so time is linear in the length of the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,9 +11,11 @@ from itertools import repeat
 from typing import Any, assert_never
 
 from vedette.model import tokens
+from vedette.model.field import is_member
 from vedette.model.fields import JOINS, NOT_WRITTEN, OPERATION, RARITIES, WRITTEN, WRITTEN_JOIN
 from vedette.model.findings.tag import TAGS, Tag
 from vedette.model.host import minutes_ahead
+from vedette.model.log_fields import data_name, named_member
 from vedette.query.compile.document import BINARY, SEGMENT, TAG, Document
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.pattern import compile_pattern
@@ -47,12 +49,12 @@ FORMS: Mapping[Form, Callable[[str], str]] = {
 MINUTE_US = 60 * 1_000_000
 HOUR_US = 60 * MINUTE_US
 DAY_US = 24 * HOUR_US
-_THURSDAY = 4  # 1970-01-01, counted from Sunday
+_THURSDAY = 4  # weekday of 1970-01-01, with Sunday as 0
 _UNKNOWN = 255
 
 
 Binaries = Callable[[str], Sequence["Prepared"]]
-"""Lookup of binary documents by MD5 or SHA-256."""
+"""Looks up binary documents by MD5 or SHA-256."""
 
 
 def _no_binaries(_: str) -> Sequence["Prepared"]:
@@ -60,8 +62,8 @@ def _no_binaries(_: str) -> Sequence["Prepared"]:
 
 
 class Prepared:
-    """A document with a cache of the normal forms of its texts, so that many queries normalise each
-    once, and the lookup for its joins."""
+    """A document with a cache of the normal forms of its texts, so that many queries normalize each
+    text once, and with the lookup for joins."""
 
     __slots__ = ("_lists", "_texts", "binaries", "segment")
 
@@ -78,22 +80,29 @@ class Prepared:
         self._texts: dict[tuple[str, Form], Sequence[str]] = {}
 
     def values(self, column: str) -> Sequence[Any]:
-        """The values of a column; metadata has one, or none when unknown."""
+        """Returns the values of a column. Metadata has one value, or none if unknown."""
         if column in WRITTEN:
             return self._written(WRITTEN[column])
+        if is_member(column):
+            return self._members(named_member(column))
         found = self.segment.get(column)
         if found is None:
             return ()
         return found if column in self._lists else (found,)
 
+    def _members(self, name: str) -> Sequence[str]:
+        """The values of a member of a record's data (`data.NAME`)."""
+        members: Mapping[str, str] = self.segment.get("fields", {})
+        return [value for member, value in members.items() if data_name(member) == name]
+
     def _written(self, column: str) -> Sequence[Any]:
-        """The values of a column of file events without those of deleted files."""
+        """Returns the values of a column of file events, without deleted files."""
         operations = self.values(OPERATION) or repeat(0)
         pairs = zip(self.values(column), operations, strict=False)
         return [value for value, operation in pairs if operation != NOT_WRITTEN]
 
     def tags(self, family: str, name: str) -> Sequence["Prepared"]:
-        """The document's tags of one watchlist or feed."""
+        """Returns the document's tags of a watchlist or feed."""
         tags: Iterable[Tag] = self.segment.get(TAGS, ())
         return [
             Prepared(_tag_values(tag), document=TAG)
@@ -102,7 +111,7 @@ class Prepared:
         ]
 
     def texts(self, column: str, form: Form) -> Sequence[str]:
-        """The values of a text column in a normal form."""
+        """Returns the values of a text column in a normal form."""
         key = (column, form)
         found = self._texts.get(key)
         if found is None:
@@ -111,10 +120,11 @@ class Prepared:
 
     def _text_values(self, column: str) -> Sequence[str]:
         found = self.values(column)
-        return found if found or column in self._lists or column in WRITTEN else ("",)
+        is_list = column in self._lists or column in WRITTEN or is_member(column)
+        return found if found or is_list else ("",)
 
     def numbers(self, source: str) -> Iterable[int]:
-        """The values of a number column, or of a number of `fields.DERIVED`."""
+        """Returns the values of a number column, or of a number in `fields.DERIVED`."""
         match source:
             case "destination_port":
                 connections = zip(
@@ -132,7 +142,7 @@ class Prepared:
             case "start_weekday":
                 return [self._of_start(lambda us: (us // DAY_US + _THURSDAY) % 7)]
         if source in RARITIES:
-            return ()  # watchlists refuse them
+            return ()  # watchlists reject these fields
         found = self.values(source)
         return found if found or source in self._lists else (0,)
 
@@ -144,12 +154,12 @@ class Prepared:
 
 
 def _tag_values(tag: Tag) -> Segment:
-    """A tag as a document of `tag.TAG_COLUMNS`."""
+    """Returns a tag as a document with `tag.TAG_COLUMNS`."""
     return {"time": tag.time_us, "score": tag.score, "report": tag.report, "link": tag.link}
 
 
 def binaries_by_hash(binaries: Iterable[Segment]) -> Binaries:
-    """Index some binaries by hash."""
+    """Indexes binaries by hash."""
     found: dict[str, list[Prepared]] = {}
     for binary in binaries:
         prepared = Prepared(binary, document=BINARY)
@@ -163,7 +173,7 @@ Predicate = Callable[[Prepared], bool]
 
 
 def compile_match(tree: Checked) -> Predicate:
-    """A predicate over `Prepared` documents."""
+    """Returns a predicate over `Prepared` documents."""
     match tree:
         case Everything():
             return lambda _: True
@@ -192,12 +202,13 @@ def _any(options: Sequence[Predicate]) -> Predicate:
 
 
 def match_segment(tree: Checked, segment: Segment) -> bool:
-    """Whether one segment matches. For many, use `compile_match`."""
+    """Whether a segment matches. For many segments, use `compile_match`."""
     return compile_match(tree)(Prepared(segment))
 
 
 def _any_test(tests: Sequence[Test]) -> Predicate:
-    """One of the tests is true; tests of one text in one form share a pass."""
+    """Returns a predicate that is true if any of the tests is. Tests of a text in one form share a
+    pass."""
     by_form: dict[tuple[str, Form], list[TextTest]] = {}
     options: list[Predicate] = []
     for test in tests:
@@ -228,7 +239,7 @@ def _single(test: NumberTest | TimeTest | AddressTest | PresentTest) -> Predicat
 
 
 def _hash_columns(source: str) -> tuple[str, ...]:
-    """The columns of the hashes that a join looks up."""
+    """Returns the hash columns that a join looks up."""
     columns = JOINS[source]
     if source != WRITTEN_JOIN:
         return columns
@@ -236,7 +247,8 @@ def _hash_columns(source: str) -> tuple[str, ...]:
 
 
 def _join(columns: tuple[str, ...], ask: Predicate) -> Predicate:
-    """One of the hashes belongs to a binary that meets the predicate."""
+    """Returns a predicate that is true if one of the hashes belongs to a binary that satisfies
+    `ask`."""
     return lambda segment: any(
         ask(binary)
         for column in columns
@@ -247,7 +259,7 @@ def _join(columns: tuple[str, ...], ask: Predicate) -> Predicate:
 
 
 def _tagged(family: str, name: str, ask: Predicate) -> Predicate:
-    """One of the tags of a watchlist or feed meets the predicate."""
+    """Returns a predicate that is true if a tag of the watchlist or feed satisfies `ask`."""
     return lambda segment: any(map(ask, segment.tags(family, name)))
 
 
@@ -257,13 +269,13 @@ def _texts(column: str, form: Form, tests: Sequence[TextTest]) -> Predicate:
 
 
 ValueForms = dict[Form, str]
-"""Normal forms of one text value, as far as they were needed."""
+"""Normal forms of a text value that were computed so far."""
 
 
 def value_predicate(tests: Sequence[Test]) -> Callable[[Any, ValueForms], bool]:
-    """Whether one of the tests of one column is true of one raw value of it; the forms of the value
-    are kept for other predicates. The tests are of texts, numbers, times or addresses; of texts
-    also of presence."""
+    """Returns a predicate over a raw value of a column: true if any of the tests is. The caller
+    passes a dictionary that caches the normal forms of the value for other predicates. The tests
+    are of texts, numbers, times or addresses; tests of texts may include tests of presence."""
     by_form: dict[Form, list[TextTest]] = {}
     options: list[Callable[[Any, ValueForms], bool]] = []
     for test in tests:
@@ -301,7 +313,7 @@ def _formed(form: Form, ask: Callable[[str], bool]) -> Callable[[Any, ValueForms
 
 
 def _text_predicate(tests: Sequence[TextTest]) -> Callable[[str], bool]:
-    """Whether one of the tests is true of a text in its form."""
+    """Returns a predicate over a text in its form that is true if any of the tests is."""
     options = [_SHAPES[shape](needles) for shape, needles in _by_shape(tests).items()]
     if len(options) == 1:
         return options[0]

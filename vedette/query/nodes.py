@@ -1,7 +1,7 @@
-"""The syntax tree of a query: frozen nodes in one union, parsed (`Tree`) or checked (`Checked`).
+"""Syntax tree of a query: frozen nodes in one union, parsed (`Tree`) or checked (`Checked`).
 
-Leaves of `Tree` are a field name and a value as written; leaves of `Checked` are tests of columns
-(`typed.py`). Both share the connectives, so one `match` over five cases reads either. Nodes are
+Leaves of `Tree` are a field name and a value as written. Leaves of `Checked` are tests of columns
+(`typed.py`). Both share the connectives, so one `match` with five cases handles either. Nodes are
 immutable; a pass returns a new tree.
 """
 
@@ -13,15 +13,15 @@ from typing import Generic, TypeAlias, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or phrase as escaped (`escape.unescape` gives its text). Quotes make no difference:
-    wildcards work in both."""
+    """A word or phrase, with its escapes (`escape.unescape` returns its text). Quotes make no
+    difference: wildcards work in both."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`[low TO high]`; "*" is an open end, `{` and `}` exclude the end."""
+    """`[low TO high]`. "*" is an open end; `{` and `}` exclude the end."""
 
     low: str
     high: str
@@ -31,8 +31,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A whole stored value, as a facet shows it: no wildcards, no escapes. From `svc.fq.<field>`
-    only; a query has no syntax for it."""
+    """A whole stored value, as a facet shows it: no wildcards, no escapes. Comes only from
+    `svc.fq.<field>`; the query language has no syntax for it."""
 
     text: str
 
@@ -42,10 +42,10 @@ Value = Text | Range | Exact
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value in a field; None is every default field."""
+    """A value in a field, or in every default field if `field` is None."""
 
     field: str | None
-    """Lower case, as the catalogue knows it or one of its aliases."""
+    """Lower case; a name or alias of the catalogue."""
     value: Value
     start: int = member(default=0, compare=False)
     end: int = member(default=0, compare=False)
@@ -53,7 +53,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """The empty query."""
+    """The empty query, which matches every document."""
 
 
 L = TypeVar("L")
@@ -80,7 +80,8 @@ Tree: TypeAlias = Node[Leaf]
 
 
 def all_of(children: Iterable["Node[L]"]) -> "Node[L]":
-    """Flat AND: nested ANDs are inlined, a single child is returned, no child is Everything."""
+    """Returns a flat AND: inlines nested ANDs, drops Everything, and returns a single child as it
+    is."""
     flat: list[Node[L]] = []
     for child in children:
         if isinstance(child, And):
@@ -93,7 +94,8 @@ def all_of(children: Iterable["Node[L]"]) -> "Node[L]":
 
 
 def any_of(children: Iterable["Node[L]"]) -> "Node[L]":
-    """Flat OR: as `all_of`, but Everything absorbs all others, and a child is needed."""
+    """Returns a flat OR, like `all_of`, except that Everything absorbs all others. Needs at least
+    one child."""
     flat: list[Node[L]] = []
     for child in children:
         if isinstance(child, Everything):
@@ -106,5 +108,5 @@ def any_of(children: Iterable["Node[L]"]) -> "Node[L]":
 
 
 def negated(child: "Node[L]") -> "Node[L]":
-    """NOT; a double negation cancels out."""
+    """Returns the negation. A double negation cancels out."""
     return child.child if isinstance(child, Not) else Not(child)

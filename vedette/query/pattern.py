@@ -1,10 +1,9 @@
 r"""Compiles the RE2 patterns of queries for searches in Python.
 
-RE2 makes a program of every class of characters, and holds the interpreter lock meanwhile: each
-`\p{L}` of a pattern, with its 700 ranges, takes half a millisecond, and a query of a hundred words
-kept the event loop from its work for 50 ms with each of its patterns. So texts are searched in a
-form in which all letters and digits beyond ASCII, and they alone, are characters beyond ASCII:
-there the same class is cheap.
+RE2 compiles every character class to a program and holds the interpreter lock meanwhile. Each
+`\p{L}` of a pattern, with its 700 ranges, takes half a millisecond; each pattern of a query of a
+hundred words blocked the event loop for 50 ms. Texts are therefore searched in a form in which the
+only characters beyond ASCII are letters and digits. In that form an equivalent class is cheap.
 """
 
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from typing import Any, Final
 import re2
 
 LETTER: Final = r"[\p{L}\p{N}_]"
-"""A character of a word."""
+"""Character of a word."""
 
 GAP: Final = r"[^\p{L}\p{N}_]"
-"""A character between words."""
+"""Character between words."""
 
 _ASCII_GAP: Final = r"[\x00-/:-@\[-^`{-\x7f]"
 _ASCII_LETTER: Final = r"(?-i:[^\x00-/:-@\[-^`{-\x7f])"
@@ -25,13 +24,13 @@ _GAPS_BEYOND_ASCII: Final = re2.compile(r"[^\x00-\x7f\p{L}\p{N}]+")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern and the form of texts that it is searched in."""
+    """A compiled pattern, and whether texts must be converted for it."""
 
     regex: Any
     has_words: bool
 
     def text(self, encoded: bytes) -> bytes:
-        """A text in UTF-8 as it is searched: of the same length."""
+        """Returns a UTF-8 text in the form to search, with the same length."""
         if not self.has_words or encoded.isascii():
             return encoded
         return bytes(_GAPS_BEYOND_ASCII.sub(_spaces, encoded))
@@ -41,7 +40,7 @@ class Pattern:
 
 
 def compile_pattern(pattern: str) -> Pattern:
-    """A pattern whose only classes of letters are `LETTER` and `GAP`."""
+    """Compiles a pattern whose only classes of letters are `LETTER` and `GAP`."""
     cheap = pattern.replace(LETTER, _ASCII_LETTER).replace(GAP, _ASCII_GAP)
     return Pattern(re2.compile(cheap), has_words=cheap != pattern)
 

@@ -1,6 +1,6 @@
-"""The typed tree: tests of single columns, which SQL and the matcher render alike.
+"""The typed tree: tests of single columns. SQL and the matcher implement the same tests.
 
-`check` makes all decisions. A test of an array column is true when it is true of one element.
+`check` decides everything. A test of an array column is true if it is true for any element.
 """
 
 from dataclasses import dataclass, field
@@ -16,31 +16,31 @@ Form = Literal[
     "path",  # tokens.path_form
     "registry",  # tokens.registry_form
     "domain",  # tokens.domain_form
-    "labels",  # the domain form without the dot before it
+    "labels",  # the domain form without its leading dot
     "pieces",  # tokens.words_form
 ]
-"""Normal form of stored text before it is compared."""
+"""Normal form of stored text for the comparison."""
 
 Shape = Literal[
     "equals",
     "starts",
     "ends",
-    "ends_after",  # ends with the needle, and is longer
+    "ends_after",  # ends with the needle and is longer
     "contains",
-    "matches",  # the needle is an RE2 pattern made by `check`, unanchored
+    "matches",  # the needle is an unanchored RE2 pattern built by `check`
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class TextTest:
-    """The column, in that form, relates to the needle."""
+    """Compares a column, in a normal form, with the needle."""
 
     column: str
     form: Form
     shape: Shape
     needle: str
     tokens: tuple[str, ...] = ()
-    """Index tokens that every match has; () for none."""
+    """Index tokens that every match contains; () if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class PresentTest:
 
 @dataclass(frozen=True, slots=True)
 class NumberTest:
-    """A number, or a number of `fields.DERIVED`, within both bounds."""
+    """A number column, or a number of `fields.DERIVED`, is within both bounds."""
 
     source: str
     low: int
@@ -61,7 +61,7 @@ class NumberTest:
 
 @dataclass(frozen=True, slots=True)
 class TimeTest:
-    """A time within both bounds, epoch microseconds."""
+    """A time is within both bounds, epoch microseconds."""
 
     column: str
     low_us: int
@@ -70,7 +70,7 @@ class TimeTest:
 
 @dataclass(frozen=True, slots=True)
 class AddressTest:
-    """An address within both bounds, 16 bytes each."""
+    """An address is within both bounds, 16 bytes each."""
 
     column: str
     low: bytes
@@ -82,7 +82,7 @@ ColumnTest: TypeAlias = TextTest | PresentTest | NumberTest | TimeTest | Address
 
 @dataclass(frozen=True, slots=True)
 class JoinTest:
-    """A binary joined to the document meets one of the tests
+    """A binary joined to the document satisfies one of the tests
     (docs/query-language.md#processes-by-their-files)."""
 
     source: str
@@ -93,12 +93,12 @@ class JoinTest:
 
 @dataclass(frozen=True, slots=True)
 class TagTest:
-    """A tag of the document, of one watchlist or feed, meets the test."""
+    """A tag of the document, from a watchlist or feed, satisfies the test."""
 
     family: TagFamily
     name: str
     test: ColumnTest
-    """Of one of `tag.TAG_COLUMNS`."""
+    """Test of one of `tag.TAG_COLUMNS`."""
 
 
 Test: TypeAlias = ColumnTest | JoinTest | TagTest
@@ -107,7 +107,7 @@ Tests: TypeAlias = tuple[Test, ...]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One leaf of the query: true when one of the tests is; without tests it is never true."""
+    """A leaf of the query. True if any of its tests is; never true without tests."""
 
     tests: tuple[Test, ...]
     leaf: Leaf = field(compare=False)
@@ -118,11 +118,12 @@ Checked: TypeAlias = Node[Match]
 
 NEVER: tuple[Test, ...] = ()
 NUMBER_MAX = 2**63 - 1
-"""Largest number that a query can name."""
+"""Largest number that a query can specify."""
 
 
 def source_of(test: Test) -> str:
-    """The column, or the key of `fields.DERIVED`, that a test reads; `TAGS` for tests of tags."""
+    """Returns the column, or the key of `fields.DERIVED`, that a test reads; `TAGS` for tests of
+    tags."""
     if isinstance(test, TagTest):
         return TAGS
     return test.source if isinstance(test, NumberTest | JoinTest) else test.column

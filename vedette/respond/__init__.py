@@ -1,2 +1,3 @@
-"""What is decided about hosts and their telemetry, and what a decision would do: orders that
-sensors get at check-in, trials of filters, where a banned program runs, installers."""
+"""Decisions about hosts and their telemetry, with previews of their effects: orders that sensors
+get at check-in, trials of filters, reach of bans and isolation, installers, and copies of
+programs."""

@@ -1,5 +1,5 @@
-"""What a ban would hit: where a program is known and runs, who signed it, and whether hosts would
-stop working without it."""
+"""Preview of a ban: hosts that have or run the program, its signer, and whether hosts would stop
+working without it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,38 +13,53 @@ from vedette.store.read.running_hosts import RunsOn, running
 
 _SYSTEM: Final = frozenset(
     (
-        *("smss.exe", "csrss.exe", "wininit.exe", "winlogon.exe", "services.exe", "lsass.exe"),
-        *("svchost.exe", "systemd", "init", "launchd", "kernel_task", "vedette-sensor"),
+        "smss.exe",
+        "csrss.exe",
+        "wininit.exe",
+        "winlogon.exe",
+        "services.exe",
+        "lsass.exe",
+        "svchost.exe",
+        "systemd",
+        "init",
+        "launchd",
+        "kernel_task",
+        "vedette-sensor",
     )
 )
-"""Programs without which a host stops; the last is our own."""
+"""Programs without which a host stops working; the last is our own."""
 
 _SYSTEM_FOLDERS: Final = (
-    *("c:\\windows\\system32\\", "/usr/lib/systemd/", "/lib/systemd/", "/sbin/", "/usr/sbin/"),
-    *("/usr/bin/", "/usr/local/bin/"),
+    "c:\\windows\\system32\\",
+    "/usr/lib/systemd/",
+    "/lib/systemd/",
+    "/sbin/",
+    "/usr/sbin/",
+    "/usr/bin/",
+    "/usr/local/bin/",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class BanReach:
-    """What a ban of one program would hit, of the hosts of a scope."""
+    """Effect of a ban of one program on the hosts of a scope."""
 
     digest: str
     hosts: int
-    """That have the file."""
+    """Hosts that have the file."""
     executions: int
     running: Sequence[RunsOn]
     names: Sequence[str]
-    """Paths that it was seen under."""
+    """Paths at which it was seen."""
     signature: str
     publisher: str
     protection: str
-    """Why it should not be banned; "" for nothing against it."""
+    """Reason not to ban it; "" for none."""
 
 
 def ban_reach(engine: Engine, digest: str, scope: Scope, now_us: int) -> BanReach:
-    """What a ban of the program with this hash (lower case) would hit. Bans go by MD5; what a
-    program of which hosts report the SHA-256 alone is, is answered alike."""
+    """Returns the effect of banning the program with this hash (lower case). Bans use the MD5; a
+    SHA-256 is accepted as well, for programs that hosts report without an MD5."""
     found = binaries_of(engine, [digest], scope)
     row = found[0] if found else {}
     frequency = frequency_of(engine, column_of(digest), digest, scope)
@@ -62,8 +77,8 @@ def ban_reach(engine: Engine, digest: str, scope: Scope, now_us: int) -> BanReac
 
 
 def protection_of(paths: Sequence[str]) -> str:
-    """Why a program with these paths is protected, "" when it is not. The paths are what hosts say;
-    who bans it all the same says so."""
+    """Returns the reason why a program with these paths is protected; "" if it is not. Hosts report
+    the paths, so users can override the protection explicitly."""
     for path in paths:
         lowered = path.lower()
         name = lowered.replace("\\", "/").rpartition("/")[2]

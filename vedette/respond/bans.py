@@ -1,21 +1,22 @@
-"""The list of bans that a sensor enforces, and the blocks that it reports."""
+"""Bans that a sensor must enforce, and blocks that it reports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vedette.limits import SENSOR_NUMBER_MAX
+from vedette.record.objects.ban import Ban
 from vedette.state.db.database import Database
 from vedette.state.policy import bans, groups
-from vedette.state.policy.bans import Ban, BlockedProgram, Reporter
+from vedette.state.policy.bans import BlockedProgram, Reporter
 
 
 def ban_orders(database: Database, group_id: int, since_version: int) -> dict[str, Any] | None:
-    """The difference to the list of a sensor of the group: `{"version", "full", "add", "remove"}`;
-    None when `since_version` is current.
+    """Returns the changes of the list for a sensor of the group: `{"version", "full", "add",
+    "remove"}`; None if `since_version` is current.
 
-    The number is twice the version of the list, and odd where the group enforces bans (0 while
-    nothing was ever banned), so that it also changes with the group's setting and when the sensor
-    moves to another group. Programs are blocked by either of their hashes.
+    The version is twice the version of the list (0 before the first ban), plus 1 if the group
+    enforces bans. It therefore also changes with the group's setting, and when the sensor moves to
+    a group with another setting. A sensor blocks a program that has either hash.
     """
     with database.reading() as connection:
         version = bans.version(connection)
@@ -36,8 +37,8 @@ def ban_orders(database: Database, group_id: int, since_version: int) -> dict[st
 def count_blocks(
     database: Database, reporter: Reporter, blocks: Sequence[Mapping[str, Any]], now_us: int
 ) -> None:
-    """Count the blocks that a sensor reports: `{"md5", "time_us", "count"}`. A time ahead of the
-    server's counts as now."""
+    """Counts the blocks that a sensor reports: `{"md5", "time_us", "count"}`. A time in the future
+    is replaced by the current time."""
     reported = [
         BlockedProgram(
             str(one["md5"]).lower(),

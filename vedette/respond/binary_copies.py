@@ -1,14 +1,14 @@
-"""Copies of programs that sensors send: offered, fetched in pieces, verified, kept.
+"""Copies of programs that sensors send: offered, received in pieces, verified, stored.
 
-Finished copies are blobs, named by the hash of their bytes. A whole file whose hashes were verified
-stands for all sensors. Of a file over 25 MiB only the beginning comes, which cannot be verified
-against the hash of the whole: it is for the sensor that reported it, so that a false report spoils
-no other's copy. Unfinished files lie in a directory of this server, `SENSOR-abcdef...`, each with a
-`.offer` that holds what the sensor said of it.
+Finished copies are blobs, named by the hash of their bytes. A whole file with verified hashes
+serves all sensors. Of a file over 25 MiB only the beginning is copied, which cannot be verified
+against the hash of the whole. Such a copy belongs to the sensor that sent it, so that a false
+report spoils no other sensor's copy. Unfinished files are in a directory of this server, named
+`SENSOR-abcdef...`, each with an `.offer` file that contains the sensor's description.
 
-A copy is given to those who see a sensor that sent it: naming the MD5 of another group's file, or
-of one that an operator added and did not share, is not enough. So a group whose sensors never sent
-a file is asked for it again, and a sensor may fill only part of the space.
+Users get a copy if they see a sensor that sent it. Naming the MD5 of another group's file, or of a
+file that an operator added and did not share, does not suffice. So a group whose sensors never sent
+a file is asked for it again, and each sensor may fill only a share of the space.
 """
 
 import hashlib
@@ -25,6 +25,8 @@ import orjson
 from vedette import limits
 from vedette.blobs.blob_store import BlobKey, BlobStore, open_verified, pieces_of
 from vedette.errors import BadRequestError, BusyError, NotFoundError, UnavailableError
+from vedette.file_tree import matching
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.respond.copies_room import Arrived, CopiesRoom
 from vedette.state.db.database import Database
@@ -32,10 +34,24 @@ from vedette.state.files import binary_orders, stored_files
 from vedette.state.files.binary_orders import OrderedFile
 from vedette.state.files.stored_files import Added, StoredFile
 
+COPY_STORES_MAX: Limit[int] = 3
+"""Attempts to store a copy whose bytes are concurrently evicted with an older copy. One retry
+suffices, unless that happens again."""
+
+COPIES_SORTED_MAX: Limit[int] = 10_000
+"""Copies that binary search can sort by `copied_mod_len`: the state database sends their sizes to
+the store with the query."""
+
+COPIED_FILES_ARRIVING: Limit[int] = 16
+"""Programs that one sensor may send concurrently."""
+
+COPIED_FILE_STALE_S: Limit[int] = 7 * 24 * 3600
+"""Age (s) of the last piece after which an unfinished copy is deleted."""
+
 
 @dataclass(frozen=True, slots=True)
 class OfferedFile:
-    """A file as a sensor describes it; hashes in lower case, "" unknown."""
+    """A file as described by a sensor; hashes in lower case, "" for unknown."""
 
     sha256: str
     md5: str
@@ -44,20 +60,20 @@ class OfferedFile:
 
     @property
     def copied(self) -> int:
-        """Bytes of it that are sent."""
+        """Number of bytes that are copied."""
         return min(self.size, limits.COPIED_FILE_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A file to send, from this byte on."""
+    """A file to send, from byte `offset` on."""
 
     sha256: str
     offset: int
 
 
 class WrongOffsetError(Exception):
-    """A piece that does not follow the ones before it; `received` is the offset wanted next."""
+    """A piece does not follow the previous ones; `received` is the expected offset."""
 
     def __init__(self, received: int) -> None:
         super().__init__(f"{received} bytes are there")
@@ -65,13 +81,14 @@ class WrongOffsetError(Exception):
 
 
 class BinaryCopies:
-    """The copies of one server. Safe to share between threads as long as a sensor sends the
-    pieces of a file one after the other, to one server."""
+    """The copies of one server. Safe to share between threads, provided that a sensor sends the
+    pieces of a file in sequence to one server."""
 
     def __init__(
         self, database: Database, blobs: BlobStore, arriving: Path, bytes_max: int
     ) -> None:
-        """`arriving` is for unfinished files, `bytes_max` for all copies of all servers."""
+        """`arriving` is the directory for unfinished files; `bytes_max` limits all copies of all
+        servers."""
         self._database = database
         self._blobs = blobs
         self._arriving = arriving
@@ -79,9 +96,9 @@ class BinaryCopies:
         self._space = CopiesRoom(database, blobs, bytes_max)
 
     def offer(self, sensor_id: int, files: list[OfferedFile], now_us: int) -> list[Wanted]:
-        """Which of the files to send: what was ordered of the sensor, and all where its group sends
-        every program; none that the group sent before, and no more than the room that is left to
-        the sensor."""
+        """Returns the files that the sensor should send: ordered files, or all files if the group
+        collects every program. Excludes files that the group has sent before, and files beyond the
+        sensor's remaining room."""
         self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not stored_files.sends_all(self._database, sensor_id):
             ordered = binary_orders.ordered_of(self._database, sensor_id, now_us)
@@ -90,7 +107,7 @@ class BinaryCopies:
             self._database, sensor_id, [file.sha256 for file in files]
         )
         room, refused = self._room(sensor_id), list[OrderedFile]()
-        places = limits.COPIED_FILES_ARRIVING - sum(1 for _ in self._of_sensor(sensor_id))
+        places = COPIED_FILES_ARRIVING - sum(1 for _ in self._of_sensor(sensor_id))
         wanted: dict[str, Wanted] = {}
         for file in files:
             draft = self._draft(sensor_id, file.sha256)
@@ -108,7 +125,7 @@ class BinaryCopies:
                 draft.touch(mode=0o600)
                 places, room = places - 1, room - file.copied
             received = draft.stat().st_size
-            if received >= file.copied:  # this process ended before it could finish the file
+            if received >= file.copied:  # the process ended before finishing the file
                 os.truncate(draft, 0)
                 received = 0
             wanted[file.sha256] = Wanted(file.sha256, received)
@@ -116,11 +133,11 @@ class BinaryCopies:
         return list(wanted.values())
 
     def put(self, sensor_id: int, sha256: str, offset: int, piece: bytes, now_us: int) -> int:
-        """Takes the next piece; returns how many bytes are here, synced.
+        """Appends the next piece and returns the number of received bytes, synced to disk.
 
-        Raises NotFoundError for a file that was not offered, or whose group was switched off,
-        WrongOffsetError, BadRequestError `hash_mismatch` when the whole is not what was offered:
-        then nothing is kept, BusyError when the room was used up since the offer.
+        Raises NotFoundError for a file that was not offered, or whose group no longer sends files;
+        WrongOffsetError; BadRequestError `hash_mismatch` if the whole file does not match the
+        offer, which discards it; BusyError if the room was used up since the offer.
         """
         draft = self._draft(sensor_id, sha256)
         if not binary_orders.may_send(self._database, sensor_id):
@@ -154,9 +171,10 @@ class BinaryCopies:
         return received
 
     def add(self, content: bytes, name: str, now_us: int, *, shared: bool = False) -> StoredFile:
-        """Keeps a file that no sensor sent; once. It is for those who see everything, `shared` for
-        all who see a host that reports it: any host can report any hash. Raises BadRequestError
-        for an empty one, BusyError when there is no room, UnavailableError."""
+        """Stores a file that no sensor sent. Idempotent. The file is visible to users who see
+        everything; `shared` makes it visible to all who see a host that reports it (any host can
+        report any hash). Raises BadRequestError for an empty file, BusyError without room,
+        UnavailableError."""
         if not content:
             raise BadRequestError("the file is empty")
         key = BlobKey("binaries", hashlib.sha256(content).hexdigest())
@@ -167,7 +185,7 @@ class BinaryCopies:
         size = len(content)
         whose = Added.SHARED if shared else Added.FOR_ADMINISTRATORS
         file = StoredFile(key.sha256, 0, md5, name, size, size, key.sha256, now_us, whose)
-        for _ in range(limits.COPY_STORES_MAX):
+        for _ in range(COPY_STORES_MAX):
             self._blobs.put(key, [content])
             stored_files.add_by_operator(self._database, file, now_us)
             if self._is_kept(file):
@@ -175,8 +193,8 @@ class BinaryCopies:
         raise BusyError("copies of this file make room for others all the time")
 
     def copied(self, digests: Collection[str], scope: Scope) -> dict[str, int]:
-        """How many bytes of these files (MD5 or SHA-256, lower case) the scope can download;
-        without those of which there is no copy."""
+        """Maps each file (MD5 or SHA-256, lower case) to the number of bytes that the scope can
+        download; omits files without a copy."""
         found: dict[str, int] = {}
         for file, senders in stored_files.copies_of(self._database, digests):
             if _is_visible(file, senders, scope):
@@ -184,11 +202,25 @@ class BinaryCopies:
                     found[digest] = max(found.get(digest, 0), file.copied)
         return found
 
+    def all_copied(self, scope: Scope) -> dict[str, int]:
+        """Maps each copy, by MD5 or else SHA-256, to the number of bytes that the scope can
+        download. Raises BadRequestError for more copies than `COPIES_SORTED_MAX`."""
+        found: dict[str, int] = {}
+        copies = stored_files.all_copies(self._database, COPIES_SORTED_MAX + 1)
+        if len(copies) > COPIES_SORTED_MAX:
+            most = COPIES_SORTED_MAX
+            raise BadRequestError(f"sort: with more than {most:,} copies, not by copied_mod_len")
+        for file, senders in copies:
+            if _is_visible(file, senders, scope):
+                name = file.md5 or file.sha256
+                found[name] = max(found.get(name, 0), file.copied)
+        return found
+
     def open_copy(self, digest: str, scope: Scope, now_us: int) -> IO[bytes] | None:
-        """The whole verified copy with this MD5 or SHA-256, else the beginning of a large file;
-        None where there is none that a sensor of the scope sent. Copies of older versions, whose
-        sender is unknown, are for those who see everything. Counts as a download. Raises
-        UnavailableError, also for a copy that is damaged."""
+        """Opens the whole verified copy with this MD5 or SHA-256, else the beginning of a large
+        file; None if no sensor of the scope sent a copy. Copies of older versions, whose sender is
+        unknown, are visible to users who see everything. Counts as a download. Raises
+        UnavailableError, also for a damaged copy."""
         for file, senders in stored_files.copies_of(self._database, [digest.lower()]):
             if not _is_visible(file, senders, scope):
                 continue
@@ -196,7 +228,7 @@ class BinaryCopies:
                 opened = open_verified(
                     self._blobs, BlobKey("binaries", file.content_sha256 or file.sha256)
                 )
-            except NotFoundError:  # it made room
+            except NotFoundError:  # evicted
                 stored_files.forget(self._database, file)
                 continue
             stored_files.note_request(self._database, file, now_us)
@@ -204,9 +236,9 @@ class BinaryCopies:
         return None
 
     def delete_stale(self, now_us: int) -> None:
-        """Remove unfinished files that got no piece for a week."""
-        before_s = now_us / 1_000_000 - limits.COPIED_FILE_STALE_S
-        for path in self._arriving.glob("*") if self._arriving.exists() else ():
+        """Deletes unfinished files without a new piece for `COPIED_FILE_STALE_S`."""
+        before_s = now_us / 1_000_000 - COPIED_FILE_STALE_S
+        for path in matching(self._arriving, "*"):
             if path.stat().st_mtime < before_s:
                 path.unlink(missing_ok=True)
 
@@ -225,7 +257,7 @@ class BinaryCopies:
             copied=offered.copied,
             content_sha256=sha256,
         )
-        for _ in range(limits.COPY_STORES_MAX):
+        for _ in range(COPY_STORES_MAX):
             with draft.open("rb") as file:
                 self._blobs.put(BlobKey("binaries", sha256), pieces_of(file))
             stored_files.add(self._database, stored, sensor_id, now_us)
@@ -234,26 +266,27 @@ class BinaryCopies:
         self._drop(draft)
 
     def _is_kept(self, file: StoredFile) -> bool:
-        """Whether a copy that was just stored is: an older one of the same bytes may have made room
-        in between, and taken them along."""
+        """Whether a copy that was just stored still exists: eviction of an older copy with the same
+        bytes may have deleted it concurrently."""
         key = BlobKey("binaries", file.content_sha256)
         return self._blobs.size(key) is not None and stored_files.is_noted(self._database, file)
 
     def _room(self, sensor_id: int) -> int:
-        """Bytes that the sensor may still send."""
+        """Returns the bytes that the sensor may still send."""
         return self._space.left(sensor_id, self._arrived())
 
     def _arrived(self) -> Arrived:
-        """Bytes of unfinished files by sensor; another thread may finish one meanwhile."""
+        """Returns the bytes of unfinished files by sensor; tolerates files that another thread
+        finishes concurrently."""
         found = Counter[int]()
-        for path in self._arriving.glob("*-*"):
+        for path in matching(self._arriving, "*-*"):
             sensor_id, _, name = path.name.partition("-")
             with suppress(FileNotFoundError):
                 found[int(sensor_id)] += path.stat().st_size if "." not in name else 0
         return found
 
     def _of_sensor(self, sensor_id: int) -> Iterator[Path]:
-        return self._arriving.glob(f"{sensor_id}-*.offer")
+        return matching(self._arriving, f"{sensor_id}-*.offer")
 
     def _draft(self, sensor_id: int, sha256: str) -> Path:
         return self._arriving / f"{sensor_id}-{sha256}"
@@ -264,14 +297,14 @@ class BinaryCopies:
 
 
 def _is_visible(file: StoredFile, senders: Collection[int], scope: Scope) -> bool:
-    """Callers ask only for records that they see, so a shared copy is for those who see a host
-    that reports the file."""
+    """Whether the scope may download a copy. Callers ask only for records that they see, so a
+    shared copy is visible to all who see a host that reports the file."""
     is_shared = file.added == Added.SHARED
     return scope.sees_all or is_shared or any(map(scope.allows, senders))
 
 
 def _hashes(path: Path) -> tuple[str, str]:
-    """SHA-256 and MD5 of a file."""
+    """Returns SHA-256 and MD5 of a file."""
     sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
     with path.open("rb") as file:
         for piece in pieces_of(file):

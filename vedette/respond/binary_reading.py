@@ -1,8 +1,8 @@
-"""Reads the copies of files in the background, and stores what they say with the telemetry.
+"""Analyzes the copies of files in the background, and stores the results with the telemetry.
 
-A copy is read once by each reader: when the reader learns more, or the trusted certificates change,
-every copy is read again. What a reading says is written before the copy is noted as read, so a
-server that is killed between the two reads it once more.
+Each reader reads a copy once. When the reader's version or the trusted certificates change, every
+copy is read again. Results are written before the copy is marked as read, so a server that is
+killed in between reads it again.
 """
 
 import hashlib
@@ -21,7 +21,8 @@ from vedette.binaries.yara_result import YaraResult, YaraText
 from vedette.blobs.blob_store import BlobKey, BlobStore, DamagedBlobError, open_verified
 from vedette.clock import Clock
 from vedette.errors import NotFoundError
-from vedette.limits import BINARY_READING_ROUND_S, FILES_READ_A_ROUND, YARA_RULE_S
+from vedette.limits import YARA_RULE_S, Limit
+from vedette.model.columns import UNREAD_AT
 from vedette.state.db import key_values
 from vedette.state.db.database import Database
 from vedette.state.files import stored_files, yara_rules
@@ -31,14 +32,23 @@ from vedette.store.engine.client import Engine
 from vedette.store.write.binary_readings import write_readings
 from vedette.store.write.yara_tags import delete_yara_tags, write_yara_tags
 
+FILES_READ_A_ROUND: Limit[int] = 50
+"""Copies that one round of the background job reads: a second or two, so that a shutdown does not
+wait."""
+
+BINARY_READING_ROUND_S: Limit[int] = 30
+"""Time (s) after which a round starts no further copy: files that hang the reader must not keep the
+job beyond its lease."""
+
+
 log = structlog.get_logger(__name__)
 
 _APPLIED: Final = "yara rules applied"
-"""Name and digest of the rules that copies were last read with."""
+"""Stored value with names and digests of the rules that copies were last read with."""
 
 
 class BinaryReading:
-    """The reading of one server. `run` is for its one thread."""
+    """Reads the copies of one server. `run` must be called by a single thread."""
 
     def __init__(
         self, engine: Engine, database: Database, blobs: BlobStore, reader: FileReader, clock: Clock
@@ -54,17 +64,17 @@ class BinaryReading:
 
     @property
     def read_by(self) -> str:
-        """Names the reader: its version, what it trusts, and the YARA rules that it asks."""
+        """Identifies the reader: its version, the trusted certificates, and its YARA rules."""
         return reader_name(self._reader.trust.digest, self._rules)
 
     @property
     def trust_digest(self) -> str:
-        """Names the trusted certificates."""
+        """Identifies the trusted certificates."""
         return self._reader.trust.digest
 
     def _use_rules(self) -> None:
-        """Takes over changed YARA rules. What a rule said that was changed or is gone is deleted
-        before any file is read with the new ones; copies are read again."""
+        """Loads changed YARA rules. Tags of changed or deleted rules are deleted before any file is
+        read with the new rules; all copies are read again."""
         marks = yara_rules.marks(self._database)
         if marks == self._marks:
             return
@@ -83,7 +93,7 @@ class BinaryReading:
         self._marks = marks
 
     def run(self) -> int:
-        """Reads some of the copies that wait; how many."""
+        """Reads a batch of unread copies and returns the size of the batch."""
         self._use_rules()
         files = stored_files.unread(self._database, self.read_by, FILES_READ_A_ROUND)
         deadline_s = time.monotonic() + BINARY_READING_ROUND_S
@@ -92,20 +102,21 @@ class BinaryReading:
                 break
             try:
                 if self._read(file):
-                    break  # the next round goes on without the rules that were stopped
+                    break  # the next round continues without the stopped rules
             except RulesRefusedError as error:
                 self._stop_newest(str(error))
                 break
         return len(files)
 
     def _stop_newest(self, why: str) -> None:
-        """Stops the text of rules that was changed last, when a reader does not start with all."""
+        """Stops the most recently changed text of rules, when a reader fails to start with all
+        texts."""
         newest = max(self._rules, key=lambda one: one.changed_us)
         log.warning("YARA rules are stopped", name=newest.name, why=why)
         yara_rules.stop(self._database, newest.name, newest.digest, f"stopped: {why}")
 
     def _read(self, file: StoredFile) -> bool:
-        """Reads one copy; whether a YARA rule was stopped by it."""
+        """Reads one copy. Returns whether it caused a YARA rule to be stopped."""
         has_stopped = False
         try:
             with open_verified(
@@ -124,7 +135,8 @@ class BinaryReading:
         return has_stopped
 
     def _note_matches(self, file: StoredFile, found: YaraResult, now_us: int) -> None:
-        """Tags a whole file, whose hashes are verified; stops the rules that did not end."""
+        """Tags a whole file, whose hashes are verified, with its matches; stops rules that did not
+        finish."""
         if found.matches and not file.sensor_id:
             hashes = [digest for digest in (file.md5, file.sha256) if digest]
             matches = [(one.text, one.rule, one.score) for one in found.matches]
@@ -146,16 +158,23 @@ class BinaryReading:
         return sha256
 
 
+def note_added(engine: Engine, file: StoredFile) -> None:
+    """Stores the record of a file that an operator added, before its reading. An existing reading
+    stays."""
+    rows = _rows(file, FileFacts(), "", UNREAD_AT)
+    write_readings(engine, [row | {"image_format": ""} for row in rows])
+
+
 def reader_name(trust: str, rules: Sequence[YaraRule]) -> str:
-    """Changes when copies have to be read again: with the reader's version, the trusted
-    certificates (their digest), and the YARA rules in force."""
+    """Returns a name that changes when copies must be read again: with the reader's version, the
+    digest of the trusted certificates, and the YARA rules in force."""
     named = [f"{one.name}:{one.digest}" for one in rules]
     digest = hashlib.sha256("\n".join(named).encode()).hexdigest()[:16] if named else ""
     return f"{READER_VERSION}:{trust}" + (f":{digest}" if digest else "")
 
 
 def read_icon(blobs: BlobStore, sha256: str) -> bytes | None:
-    """The PNG of an icon; None where it is not stored or damaged."""
+    """Returns the PNG of an icon; None if it is missing or damaged."""
     try:
         with open_verified(blobs, BlobKey("icons", sha256)) as file:
             return file.read()
@@ -164,7 +183,7 @@ def read_icon(blobs: BlobStore, sha256: str) -> bytes | None:
 
 
 def _rows(file: StoredFile, facts: FileFacts, icon: str, now_us: int) -> list[dict[str, Any]]:
-    """A row for each hash that sightings may know the file by."""
+    """Returns a row for each hash that sightings may identify the file by."""
     signature = facts.signature
     row = {
         "sensor_id": file.sensor_id,
@@ -194,7 +213,7 @@ def _rows(file: StoredFile, facts: FileFacts, icon: str, now_us: int) -> list[di
         "icon_sha256": icon,
     }
     keys = [key for key in (file.md5, file.sha256) if key]
-    # An added file without sightings is a record of its own: once.
+    # An added file without sightings needs one record of its own.
     is_added = file.added != Added.NO
     return [{**row, "hash": key, "is_added": int(is_added and key == keys[0])} for key in keys]
 

@@ -1,14 +1,13 @@
-"""Moves files from their older places into the blob store, a few in each round.
+"""Moves files from their former locations into the blob store, a few per round.
 
-Each file is stored before it is removed, and storing is idempotent: a process that is killed in
-between moves it once more. What is damaged stays where it is, and the log says so.
+Each file is stored before it is deleted at its old location, and storing is idempotent: a process
+that is killed in between moves it again. Damaged files stay in place and are logged.
 """
 
 import time
 
 import structlog
 
-from vedette import limits
 from vedette.blobs.blob_store import (
     AREAS,
     BlobKey,
@@ -21,14 +20,25 @@ from vedette.blobs.blob_store import (
 from vedette.blobs.fallback_store import FallbackStore
 from vedette.blobs.older_directories import OlderDirectories
 from vedette.errors import NotFoundError, UnavailableError
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.files import stored_files
+
+BLOBS_MOVE_PAUSE_S: Limit[int] = 300
+"""Pause (s) after the store refused a file: its timeout is too long to retry every round."""
+
+BLOBS_MOVED_A_ROUND: Limit[int] = 64
+"""Files that one round of the background job moves; other jobs wait for it."""
+
+BLOBS_MOVED_BYTES_A_ROUND: Limit[int] = 64 * 1024 * 1024
+"""Bytes after which a round ends; a disk writes them in about a second."""
+
 
 log = structlog.get_logger(__name__)
 
 
 class BlobMigration:
-    """The moving of one server. Its methods are for one thread."""
+    """Moves the files of one server. For use by one thread."""
 
     def __init__(self, blobs: FallbackStore, database: Database) -> None:
         self._blobs = blobs
@@ -38,8 +48,8 @@ class BlobMigration:
         self._paused_until_s = 0.0
 
     def move_some(self) -> bool:
-        """One round; whether nothing is left to move. A store that refuses ends the round, and
-        later rounds wait a while."""
+        """Moves files up to the budget. Returns whether nothing is left to move. A refusal by the
+        store ends the round and pauses later rounds."""
         if self._is_done or time.monotonic() < self._paused_until_s:
             return self._is_done
         budget = _Budget()
@@ -47,13 +57,13 @@ class BlobMigration:
             self._is_done = all(self._move_from(store, budget) for store in self._blobs.older)
         except UnavailableError as error:
             log.warning("files cannot be moved to the blob store", reason=error.message)
-            self._paused_until_s = time.monotonic() + limits.BLOBS_MOVE_PAUSE_S
+            self._paused_until_s = time.monotonic() + BLOBS_MOVE_PAUSE_S
         if budget.files:
             log.info("files were moved to the blob store", files=budget.files, bytes=budget.bytes)
         return self._is_done
 
     def _move_from(self, store: OlderStore, budget: "_Budget") -> bool:
-        """Whether the budget sufficed."""
+        """Moves files from one location. Returns whether the budget sufficed."""
         for area in AREAS:
             for found in store.blobs(area):
                 if found.key in self._damaged:
@@ -70,7 +80,7 @@ class BlobMigration:
         try:
             with open_verified(store, key) as file:
                 self._blobs.current.put(key, pieces_of(file))
-        except NotFoundError:  # another server was quicker
+        except NotFoundError:  # another server moved it first
             return
         except DamagedBlobError:
             self._damaged.add(key)
@@ -79,7 +89,8 @@ class BlobMigration:
         store.delete(key)
 
     def _move_beginnings(self, store: OlderDirectories, budget: "_Budget") -> bool:
-        """Their names are not the hash of what is in them; their rows learn it."""
+        """Moves beginnings of large files. Their names are not the hash of their bytes, so the hash
+        is recorded in their rows."""
         for path, sha256, sensor_id in store.beginnings():
             if budget.is_used_up:
                 return False
@@ -93,7 +104,7 @@ class BlobMigration:
 
 
 class _Budget:
-    """What a round may move."""
+    """Remaining budget of a round."""
 
     def __init__(self) -> None:
         self.files = 0
@@ -105,7 +116,4 @@ class _Budget:
 
     @property
     def is_used_up(self) -> bool:
-        return (
-            self.files >= limits.BLOBS_MOVED_A_ROUND
-            or self.bytes >= limits.BLOBS_MOVED_BYTES_A_ROUND
-        )
+        return self.files >= BLOBS_MOVED_A_ROUND or self.bytes >= BLOBS_MOVED_BYTES_A_ROUND

@@ -1,8 +1,8 @@
-"""Room for copies of programs: of the server, of a group, of a sensor; and what goes to make some.
+"""Quotas for copies of programs (per server, group and sensor), and eviction.
 
-A sensor has a share of its own and is refused beyond it, so that one host that makes up files
-cannot push out those of others. Within it, what was asked for least goes for what comes: of the
-group where its quota is full, of all where the server is.
+A sensor has its own share and is refused beyond it, so that a host that invents files cannot
+displace those of others. Within the share, new copies evict the least requested ones: of the group
+if its quota is full, of all groups if the server's is.
 """
 
 from collections.abc import Mapping
@@ -12,20 +12,30 @@ import structlog
 
 from vedette import limits
 from vedette.blobs.blob_store import BlobKey, BlobStore
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.files import stored_files
 from vedette.state.files.stored_files import StoredFile
 
+COPIES_EVICTED_MAX: Limit[int] = 200
+"""Copies of programs that may be evicted for one new copy."""
+
+SENSOR_COPIES_SHARE: Limit[int] = 8
+"""Divisor of the room for copies that gives one sensor's share: one eighth, so that a host cannot
+keep others from sending theirs."""
+
+
 log = structlog.get_logger(__name__)
 
 Arrived = Mapping[int, int]
-"""Bytes of unfinished files, by the sensor that sends them."""
+"""Maps sensor to the bytes of its unfinished files."""
 
 NOTHING: Final[Arrived] = {}
 
 
 class CopiesRoom:
-    """The room of all servers that share a state. Safe to share between threads."""
+    """The room for copies, shared by all servers on one state database. Safe to share between
+    threads."""
 
     def __init__(self, database: Database, blobs: BlobStore, bytes_max: int) -> None:
         self._database = database
@@ -33,13 +43,13 @@ class CopiesRoom:
         self._bytes_max = bytes_max
 
     def of_sensor(self, sensor_id: int) -> int:
-        """Bytes that are left of a sensor's share."""
-        share = max(self._bytes_max // limits.SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX)
+        """Returns the bytes left of a sensor's share."""
+        share = max(self._bytes_max // SENSOR_COPIES_SHARE, 2 * limits.COPIED_FILE_BYTES_MAX)
         return share - stored_files.usage(self._database, sensor_id).of_sensor
 
     def left(self, sensor_id: int, arrived: Arrived = NOTHING) -> int:
-        """Bytes that a sensor may still send without anything going. What arrives counts where it
-        will lie: with its sensor, with its group, and with all."""
+        """Returns the bytes that a sensor may still send without an eviction. Unfinished files
+        count against the sensor, its group and the server."""
         total = self._left_of_all(arrived)
         group = stored_files.usage_of_group(self._database, sensor_id)
         of_group = total
@@ -48,7 +58,7 @@ class CopiesRoom:
         return min(total, of_group, self.of_sensor(sensor_id) - arrived.get(sensor_id, 0))
 
     def make(self, sensor_id: int, wanted: int, arrived: Arrived = NOTHING) -> None:
-        """Deletes copies until so many bytes are left to a sensor, as far as they may go."""
+        """Evicts copies until a sensor may send `wanted` bytes, as far as the quotas permit."""
         if self.of_sensor(sensor_id) - arrived.get(sensor_id, 0) < wanted or not self._bytes_max:
             return
         group = stored_files.usage_of_group(self._database, sensor_id)
@@ -60,7 +70,8 @@ class CopiesRoom:
         self.make_for_all(wanted, arrived)
 
     def make_for_all(self, wanted: int, arrived: Arrived = NOTHING) -> int:
-        """Deletes copies until the server has room for so many bytes; how many it has."""
+        """Evicts copies until the server has room for `wanted` bytes. Returns the bytes that it
+        has."""
         self._free(0, wanted - self._left_of_all(arrived))
         return self._left_of_all(arrived)
 
@@ -76,9 +87,7 @@ class CopiesRoom:
         if wanted <= 0:
             return
         freed = 0
-        for file in stored_files.least_requested(
-            self._database, group_id, limits.COPIES_EVICTED_MAX
-        ):
+        for file in stored_files.least_requested(self._database, group_id, COPIES_EVICTED_MAX):
             self._evict(file, group_id)
             freed += file.copied
             if freed >= wanted:
@@ -88,12 +97,13 @@ class CopiesRoom:
         log.info("a copy of a program makes room", sha256=file.sha256, group_id=group_id)
         if not stored_files.release(self._database, file, group_id):
             return
-        # The bytes go first: a server that is killed in between finds the row, and does it again.
+        # Delete the bytes first: after a crash in between, the row remains and the eviction is
+        # repeated.
         content = BlobKey("binaries", file.content_sha256 or file.sha256)
         if not stored_files.is_content_of_others(self._database, file):
             self._blobs.delete(content)
         if stored_files.forget_unsent(self._database, file):
             return
-        # Sent again meanwhile, by one who may have looked for the bytes before they went.
+        # Sent again meanwhile, possibly after a check that still saw the bytes.
         if self._blobs.size(content) is None:
             stored_files.forget(self._database, file)

@@ -1,7 +1,8 @@
-"""Dry run of ingress filters: what they would have dropped of the last day, and of what.
+"""Dry run of ingress filters over the last day: events that they would have dropped, and detections
+that they would blind.
 
-The compiled filter runs over the stored processes, so the result is what the write path would do.
-Where a filter drops single events, their number is estimated from a sample of matching processes.
+The compiled filter runs over the stored processes, so the result equals that of the write path. If
+a filter drops single events, their number is estimated from a sample of matching processes.
 """
 
 import time
@@ -13,19 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from vedette.ingest.filter import CompiledFilters, apply_filters, compile_filters
-from vedette.limits import (
-    DRY_RUN_EVENT_PROCESSES_MAX,
-    DRY_RUN_EVENTS_MAX,
-    DRY_RUN_PROCESSES_MAX,
-    DRY_RUN_PROGRESS_EVERY,
-    DRY_RUN_SPLIT_MAX,
-    FILTER_ANCESTORS_MAX,
-)
+from vedette.limits import DRY_RUN_EVENTS_MAX, FILTER_ANCESTORS_MAX, Limit
 from vedette.model.columns import EVENT_KINDS, KIND_BY_STRUCT
 from vedette.model.event import ProcessEvent
 from vedette.model.host import SensorRef
-from vedette.model.ingress_filter import ALL_DESCENDANTS, IngressFilter
+from vedette.model.ingress_filter import ALL_DESCENDANTS
 from vedette.model.scope import EVERYTHING
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.store.engine.client import Engine
 from vedette.store.read.process import events
 from vedette.store.read.recent_processes import (
@@ -34,16 +29,30 @@ from vedette.store.read.recent_processes import (
     processes_since,
 )
 
+DRY_RUN_PROCESSES_MAX: Limit[int] = 500_000
+"""Maximum processes of a dry run; it reads the newest."""
+
+DRY_RUN_EVENT_PROCESSES_MAX: Limit[int] = 200
+"""Maximum processes of a dry run whose single events are read."""
+
+DRY_RUN_SPLIT_MAX: Limit[int] = 10
+"""Maximum hosts, programs and event kinds in the breakdown of a dry run: those with the most
+dropped events."""
+
+DRY_RUN_PROGRESS_EVERY: Limit[int] = 10_000
+"""Number of processes after which a dry run reports progress and checks for cancellation."""
+
+
 DAY_US: Final = 24 * 3600 * 1_000_000
 _KINDS: Final = tuple(kind.name for kind in EVENT_KINDS)
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with how far a dry run is: what it looks at (`processes`, `watchlists`, `rules`), at how
-many of them it has looked, and how many there are. Raises where nobody waits for it any more."""
+"""Progress callback of a dry run: (phase, done, total). The phase is `processes`, `watchlists` or
+`rules`. Raises if the dry run is cancelled."""
 
 
 def no_progress(_what: str, _done: int, _of: int) -> None:
-    """For dry runs that nobody follows."""
+    """Progress callback that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +64,21 @@ class Blinded:
     id: str
     name: str
     hits: int
-    """Of the last day that would be missed."""
+    """Hits of the last day that it would miss."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterEffect:
-    """What one filter would have done to stored processes, were it in force."""
+    """Effect that one filter would have had on stored processes."""
 
     filters: CompiledFilters
     processes: Collection[str]
-    """Those that it means, with descendants."""
+    """Ids of the matching processes and their descendants."""
     drops_all: bool
-    """Whether nothing is stored of them; else single events are dropped."""
+    """Whether the filter drops all their events; if not, it drops single events."""
 
     def kept(self, process_id: str, found: Sequence[ProcessEvent]) -> list[ProcessEvent]:
-        """The events of a process that are left."""
+        """Returns the events of a process that the filter would keep."""
         if process_id not in self.processes:
             return list(found)
         if self.drops_all:
@@ -80,12 +89,14 @@ class FilterEffect:
 
 
 BlindedBy = Callable[[Engine, Sequence[FilterEffect], int, OnProgress], list[Blinded]]
-"""One kind of detection: the hits since a time that filters would have suppressed."""
+"""Function of one kind of detection: returns the detections with hits since a time (µs) that the
+filters would have suppressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Events that are dropped, by what they are of: those with the most, of so many."""
+    """Breakdown of dropped events: the most frequent values with their counts, and the number of
+    all values."""
 
     values: Sequence[tuple[str, int]]
     total: int
@@ -97,26 +108,26 @@ class Trial:
 
     filter_id: str
     processes: int
-    """Examined: those of the last day; the newest where there are too many."""
+    """Number of processes read: those of the last day, or the newest of them."""
     processes_meant: int
-    """Matching ones, with descendants."""
+    """Number of matching processes, with descendants."""
     events: int
     events_dropped: int
     by_kind: Split
     by_sensor: Split
-    """Ids of sensors as text."""
+    """Breakdown by sensor id, as a string."""
     by_path: Split
-    """Programs, by their path."""
+    """Breakdown by program path."""
     is_estimate: bool
     """Whether `events_dropped` is estimated from a sample."""
     is_partial: bool
-    """Whether there were more processes than examined, or than there was time for."""
+    """Whether the limit of processes or the deadline ended the dry run early."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """The processes of a day as far as a filter needs them, by number; kept in columns, since they
-    can be half a million."""
+    """Data about the processes of a day that a filter needs, in columns by process number, because
+    there can be half a million."""
 
     processes: int = 0
     events: int = 0
@@ -139,7 +150,7 @@ class _Read:
 
 
 class _Dropped:
-    """Counts what is dropped."""
+    """Counts dropped events by kind, sensor and program."""
 
     def __init__(self, read: _Read) -> None:
         self._read = read
@@ -171,10 +182,11 @@ def check_filters(
     until_s: float,
     on_progress: OnProgress = no_progress,
 ) -> tuple[list[Trial], list[Blinded]]:
-    """A dry run for each filter, as if it were the only one, enabled and enforced by the server;
-    and the detections of some kinds that would miss hits of the last day, were all in force.
+    """Runs each filter over the last day as if it were the only filter, enabled on the server. Also
+    returns the detections that would have missed hits if all filters were in force.
 
-    At `until_s` (time.monotonic) no more processes are looked at."""
+    Reads no more processes after `until_s` (time.monotonic).
+    """
     since_us = now_us - DAY_US
     of = min(count_processes_since(engine, since_us), DRY_RUN_PROCESSES_MAX)
     trials: list[Trial] = []
@@ -228,7 +240,7 @@ def _split(counted: Counter[str], scale: float) -> Split:
 
 
 def _enforced(wanted: IngressFilter) -> CompiledFilters:
-    """The filter as if it were in force on the server."""
+    """Compiles the filter as if it were in force on the server."""
     enforced = replace(wanted, enabled=True, filter_on_server=True, filter_on_sensor=False)
     return compile_filters([enforced])
 
@@ -243,7 +255,7 @@ def _meant(
     of: int,
     on_progress: OnProgress,
 ) -> tuple[_Read, set[str]]:
-    """The processes since a time, and those that the filter means."""
+    """Returns the processes since `since_us`, and the ids of those that the filter matches."""
     read = _Read()
     parents: dict[str, str] = {}
     matched: set[str] = set()
@@ -302,7 +314,7 @@ def _descendants(matched: set[str], parents: Mapping[str, str], level: int) -> s
 def _sampled(
     engine: Engine, filters: CompiledFilters, sample: Iterable[str], dropped: _Dropped
 ) -> int:
-    """Adds what the filter drops of some processes; returns how many events were looked at."""
+    """Adds the events of the sample that the filter drops. Returns the number of events read."""
     read = 0
     for process_id in sample:
         found = events(engine, process_id, EVERYTHING, count=DRY_RUN_EVENTS_MAX).by_kind

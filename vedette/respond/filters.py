@@ -1,12 +1,13 @@
-"""Ingress filters that sensors apply themselves, as check-ins deliver them."""
+"""Ingress filters that sensors apply, in the form that check-ins deliver."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from vedette.model.ingress_filter import EVENT_LISTS, PROCESS_LISTS, IngressFilter
+from vedette.model.ingress_filter import EVENT_LISTS, PROCESS_LISTS
 from vedette.model.scope import Scope
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.state.db.database import Database
 from vedette.state.policy import filters
 from vedette.state.sensors.sensor_list import own_check_ins
@@ -29,15 +30,15 @@ class Sensor(Protocol):
 
 
 class SensorFilters:
-    """Filters that sensors apply themselves, cached by version. Safe to share between threads."""
+    """Filters that sensors apply, cached by version. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._read: tuple[int, list[tuple[IngressFilter, dict[str, Any]]]] = (-1, [])
 
     def of(self, sensor: Sensor, version: int) -> dict[str, Any]:
-        """`{"version", "filters"}` with all filters of the sensor, the highest priority first, as
-        they are at `version` or after it."""
+        """Returns `{"version", "filters"}` with all filters of the sensor, the highest priority
+        first, from the database at `version` or later."""
         if self._read[0] < version:
             newest, known = filters.in_force(self._database)
             sent = [one for one in known if one.enabled and one.filter_on_sensor]
@@ -53,22 +54,23 @@ class SensorFilters:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """How far a filter has come to the sensors that are to apply it."""
+    """Number of sensors that must apply a filter, and of those that have not fetched it."""
 
     sensors: int
     waiting: int
-    """Those that have not checked in since the filter was changed."""
+    """Sensors that have not checked in since the filter changed."""
 
 
 def fetched(
     database: Database, scope: Scope, wanted: Sequence[IngressFilter]
 ) -> dict[str, Fetched]:
-    """By the id of the filters that are on and sent to sensors: how many of the scope's sensors
-    they are for, and have not fetched them."""
+    """Maps the id of each enabled filter that is sent to sensors to its counts of the sensors in
+    `scope`."""
     sent = [one for one in wanted if one.enabled and one.filter_on_sensor]
     if not sent:
         return {}
-    # Sensors of a group and a system have the same filters, but for those that name sensors.
+    # Sensors of one group and operating system have the same filters, except filters with sensor
+    # ids.
     alike: dict[tuple[int, str], list[int]] = {}
     named: dict[int, tuple[int, str, int]] = {}
     for sensor_id, group_id, os_type, checkin_us in own_check_ins(database, scope):
@@ -101,13 +103,13 @@ def _fetched(
 
 
 def list_version(version: int, group_id: int) -> int:
-    """Version of a sensor's list: it changes with every change of any filter and when the sensor
-    moves to another group. 0 before the first filter."""
+    """Returns the version of a sensor's list, which changes when any filter changes and when the
+    sensor moves to another group. 0 before the first filter."""
     return version << _GROUP_BITS | group_id & _GROUP_MASK if version else 0
 
 
 def order_body(one: IngressFilter) -> dict[str, Any]:
-    """A filter in the form for sensors, without the hosts that it applies to."""
+    """Returns a filter in the form for sensors, without its scope."""
     return {
         "id": one.id,
         "priority": one.priority,

@@ -1,20 +1,15 @@
-"""Orders programs that a group sees for the first time and nobody signed, where the group's rule
-says so (`binary_orders` "unsigned").
+"""Orders unsigned programs that a group sees for the first time, if the group's rule requests that
+(`binary_orders` "unsigned").
 
-A background job looks at what was first reported in the last minutes, and remembers nothing: what
-is ordered or stored already is not ordered again, and what a server received is dated by its own
-clock, so that rounds that fall out lose nothing.
+A background job examines the programs that were first reported in the last minutes. It keeps no
+state: files that are already ordered or stored are not ordered again, and the server's own clock
+dates its telemetry, so missed rounds lose nothing.
 """
 
 from typing import Final
 
 from vedette.errors import ConflictError
-from vedette.limits import (
-    BINARY_ORDER_HOURS,
-    BINARY_RULE_LOOKBACK_US,
-    BINARY_RULE_ORDERS_MAX,
-    BINARY_RULE_SIGHTS_MAX,
-)
+from vedette.limits import BINARY_ORDER_HOURS, Limit
 from vedette.model.group import ORDERS_UNSIGNED
 from vedette.model.scope import Scope
 from vedette.respond.binary_requests import orders_of
@@ -25,11 +20,23 @@ from vedette.state.policy import groups
 from vedette.store.engine.client import Engine
 from vedette.store.read.binary_usage import FirstSight, first_unsigned, holders_of
 
+BINARY_RULE_ORDERS_MAX: Limit[int] = 200
+"""Open orders from the rule of one group: a new image on a thousand hosts must not flood the
+network with copies."""
+
+BINARY_RULE_LOOKBACK_US: Limit[int] = 600 * 1_000_000
+"""Maximum age (us) of a first sighting for an order by rule; longer than the job ever lacks a
+server that runs it."""
+
+BINARY_RULE_SIGHTS_MAX: Limit[int] = 2_000
+"""First sightings that one round examines per group; a new host has as many."""
+
+
 _HOUR_US: Final = 3600 * 1_000_000
 
 
 def order_first_sightings(engine: Engine, database: Database, now_us: int) -> int:
-    """One round; how many programs were ordered."""
+    """Runs one round and returns the number of ordered programs."""
     ruled = [
         one.id
         for one in groups.all_groups(database)
@@ -66,6 +73,6 @@ def _order_one(engine: Engine, database: Database, sight: FirstSight, now_us: in
         expires_us = now_us + BINARY_ORDER_HOURS * _HOUR_US
         try:
             binary_orders.place(database, file, orders, "", now_us, expires_us)
-        except ConflictError:  # people ordered as many as there may be
+        except ConflictError:  # users have ordered up to the quota
             return False
     return bool(orders)

@@ -1,7 +1,7 @@
-"""Installer archives, reproducible: the same content gives the same bytes.
+"""Reproducible installer archives: the same content gives the same bytes.
 
-Times in archives are fixed, members are in order, owners are root. A package is copied in pieces
-and is never in memory as a whole.
+Archive times are fixed, members are in order, owners are root. A package is copied in pieces and
+never entirely in memory.
 """
 
 import gzip
@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import IO, Final
 
 from vedette.errors import NotFoundError
-from vedette.limits import INSTALLER_IN_MEMORY_BYTES
+from vedette.file_tree import regular_files
+from vedette.limits import Limit
+
+INSTALLER_IN_MEMORY_BYTES: Limit[int] = 1 << 20
+"""Bytes of an installer's archive in memory; a larger one goes to a temporary file."""
+
 
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 _STARTER: Final = """\
@@ -28,15 +33,15 @@ Members = Mapping[str, bytes]
 
 
 def sensor_program(package: Path) -> bytes:
-    """The Linux sensor as one file that Python runs, from the folder of its package.
+    """Returns the Linux sensor as a single file for Python, built from the folder of its package.
 
-    Raises NotFoundError where the server was installed without it.
+    Raises NotFoundError if the server was installed without the sensor.
     """
     if not (package / "__main__.py").is_file():
         raise NotFoundError("this server was installed without the Linux sensor")
     members = {"__main__.py": _STARTER.encode(), "vedette/__init__.py": b""}
-    for path in sorted(package.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+    for path in regular_files(package):
+        if "__pycache__" not in path.parts:
             name = f"vedette/sensor/{path.relative_to(package).as_posix()}"
             members[name] = path.read_bytes()
     program = io.BytesIO()
@@ -47,7 +52,7 @@ def sensor_program(package: Path) -> bytes:
 
 
 def tar_gz(folder: str, members: Members, executables: Iterable[str]) -> IO[bytes]:
-    """An open file at its beginning, with the members below `folder`."""
+    """Returns an open archive, positioned at its start, with the members below `folder`."""
     archive_file = _room()
     runnable = frozenset(executables)
     with (
@@ -65,12 +70,12 @@ def tar_gz(folder: str, members: Members, executables: Iterable[str]) -> IO[byte
 
 
 def zipped(members: Members, package: str, pieces: Iterable[bytes]) -> IO[bytes]:
-    """An open file at its beginning: the members, and the package in pieces."""
+    """Returns an open archive, positioned at its start, with the members and the package."""
     archive_file = _room()
     with zipfile.ZipFile(archive_file, "w") as archive:
         for name, content in members.items():
             archive.writestr(_zip_info(name, compressed=True), content)
-        # Packages are compressed already.
+        # Packages are already compressed.
         with archive.open(_zip_info(package, compressed=False), "w") as target:
             for piece in pieces:
                 target.write(piece)

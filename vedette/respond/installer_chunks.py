@@ -1,5 +1,5 @@
-"""The packages that older versions kept in the state database, as a place that blobs are moved
-from."""
+"""Adapts packages that older versions stored in the state database, as a source of blob
+migration."""
 
 from collections.abc import Iterator
 

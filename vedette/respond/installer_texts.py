@@ -1,8 +1,8 @@
-"""The settings and scripts in an installer, for one group.
+"""Settings files and scripts of an installer, for one group.
 
-Values go into scripts that a shell runs as root. Each is checked against a pattern without any
-character that a shell interprets (`checked_url`, `_checked_name`), stands in single quotes or in
-a quoted here-document, and is never expanded.
+Values go into scripts that a shell runs as root. Each value is checked against a pattern without
+shell metacharacters (`checked_url`, `_checked_name`), is placed in single quotes or a quoted
+here-document, and is never expanded.
 """
 
 import re
@@ -22,19 +22,19 @@ UNIT_NAME: Final = "vedette-sensor.service"
 
 @dataclass(frozen=True, slots=True)
 class SensorSettings:
-    """What a sensor of a group needs."""
+    """Settings of the sensors of a group."""
 
     server_url: str
     group_secret: str
     group_id: int
     exe_name: str = ""
-    """Name of the installed program; "" for its own."""
+    """Name of the installed program; "" for the default."""
     update_public_key: str = ""
-    """Base64 of the Ed25519 key that signs updates."""
+    """Base64 of the Ed25519 public key that verifies updates."""
 
 
 def checked_url(url: str) -> str:
-    """An address that is safe in settings and scripts. Raises BadRequestError for anything but
+    """Returns a URL that is safe in settings and scripts. Raises BadRequestError for anything but
     `https://host` or `http://host` with an optional port and plain path."""
     if not is_plain_url(url):
         raise BadRequestError(
@@ -45,20 +45,20 @@ def checked_url(url: str) -> str:
 
 
 def is_plain_url(url: str) -> bool:
-    """Whether it is such an address, with a port that there is."""
+    """Whether the URL has that form and a valid port."""
     found = _URL.fullmatch(url)
     return found is not None and int((found[2] or ":0")[1:]) <= _LAST_PORT
 
 
 def _checked_name(name: str) -> str:
-    """Raises BadRequestError for what is no plain file or host name."""
+    """Returns the name. Raises BadRequestError unless it is a plain file or host name."""
     if not _PLAIN.fullmatch(name):
         raise BadRequestError(f"{name[:80]!r} cannot stand in an installer")
     return name
 
 
 def settings_text(settings: SensorSettings, data_dir: str) -> str:
-    """The settings file. Raises BadRequestError for a value that is not one line."""
+    """Returns the settings file. Raises BadRequestError for a value that is not one line."""
     members = {
         "server_url": settings.server_url,
         "group_secret": settings.group_secret,
@@ -74,17 +74,18 @@ def settings_text(settings: SensorSettings, data_dir: str) -> str:
 
 
 def unit_text(exe_name: str) -> str:
-    """The systemd unit of the Linux sensor. Exit status 76 is an uninstall: it stays ended."""
+    """Returns the systemd unit of the Linux sensor. Exit status 76 means uninstalled: systemd does
+    not restart it."""
     return _UNIT.substitute(name=_checked_name(exe_name))
 
 
 def linux_script(exe_name: str) -> str:
-    """`install.sh`, `install.sh uninstall`."""
+    """Returns the script for `install.sh` and `install.sh uninstall`."""
     return _LINUX.substitute(name=_checked_name(exe_name))
 
 
 def windows_script(package: str, kind: str, server_url: str) -> str:
-    """`install.ps1` for a package of osquery (msi), or any other (exe)."""
+    """Returns `install.ps1` for osquery's package (msi) or another one (exe)."""
     package, (host, path) = _checked_name(package), _host_and_path(server_url)
     command = (
         f"Start-Process msiexec.exe -Wait -ArgumentList '/i', \"`\"$$here\\{package}`\"\", '/qn'"
@@ -95,13 +96,13 @@ def windows_script(package: str, kind: str, server_url: str) -> str:
 
 
 def osx_script(package: str, server_url: str) -> str:
-    """`install.sh` for osquery's pkg."""
+    """Returns `install.sh` for osquery's pkg."""
     host, path = _host_and_path(server_url)
     return _OSX.substitute(package=_checked_name(package), host=host, path=path)
 
 
 def _host_and_path(server_url: str) -> tuple[str, str]:
-    """What osquery wants apart: `tls_hostname`, and what its routes begin with."""
+    """Splits the server URL into osquery's `tls_hostname` and the prefix of its routes."""
     parts = urlsplit(checked_url(server_url))
     return parts.netloc, parts.path.rstrip("/")
 
@@ -125,7 +126,8 @@ _OSQUERY_FLAGS: Final = """\
 --distributed_tls_write_endpoint=$path/osquery/distributed/write
 --disable_events=false
 """
-"""What osquery is to ask below the path of the server's address; the same on every system."""
+"""Flags of osquery with the routes below the path of the server's URL; the same on every operating
+system."""
 
 _UNIT: Final = Template("""\
 [Unit]

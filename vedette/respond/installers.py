@@ -1,4 +1,4 @@
-"""What an installer of a group is made of, by operating system."""
+"""Builds the installers of a group, by operating system."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import IO, Final
 import vedette
 from vedette.blobs.blob_store import BlobStore, pieces_of
 from vedette.errors import NotFoundError
+from vedette.record.objects.sensor_group import Group
 from vedette.respond import installer_texts as texts
 from vedette.respond.installer_archive import sensor_program, tar_gz, zipped
 from vedette.respond.installer_texts import SensorSettings
 from vedette.respond.package_files import open_installer
 from vedette.state.db.database import Database
-from vedette.state.policy.groups import Group
 from vedette.state.sensors import enrolment, installers
 from vedette.state.sensors.update_signing import update_public_key
 
@@ -25,8 +25,8 @@ _DATA_DIRS: Final = {"windows": r"C:\ProgramData\Vedette", "osx": "/var/vedette"
 def linux_installer(
     database: Database, group: Group, server_url: str, ca: bytes, package: Path = SENSOR_PACKAGE
 ) -> IO[bytes]:
-    """A tar.gz with the sensor, its settings and `install.sh`. Raises NotFoundError where the
-    sensor is not part of the server, ConflictError when all secrets of the group are revoked."""
+    """Returns a tar.gz with the sensor, its settings and `install.sh`. Raises NotFoundError if the
+    sensor is not part of the server, ConflictError if all secrets of the group are revoked."""
     program = sensor_program(package)
     settings = _settings(database, group, server_url)
     name = settings.exe_name or texts.PROGRAM_NAME
@@ -49,8 +49,9 @@ def packaged_installer(
     server_url: str,
     ca: bytes,
 ) -> IO[bytes]:
-    """A zip with the registered package, the settings and a script. Raises NotFoundError that
-    says how to register one, UnavailableError when its bytes cannot be had or are damaged."""
+    """Returns a zip with the registered package, the settings and a script. Raises NotFoundError
+    with instructions if no package is registered, UnavailableError if its bytes are missing or
+    damaged."""
     package = installers.package_for(database, os, kind, group.id)
     if package is None:
         raise NotFoundError(
@@ -84,7 +85,7 @@ def _settings(database: Database, group: Group, server_url: str) -> SensorSettin
 
 
 def sensor_version(package: Path = SENSOR_PACKAGE) -> str:
-    """The version of the Linux sensor in installers, "" without one."""
+    """Returns the version of the Linux sensor in installers; "" if there is none."""
     try:
         source = (package / "__init__.py").read_text()
     except OSError:

@@ -1,10 +1,10 @@
-"""What the isolation of hosts would do: which of them it reaches at once, and what they may still
-speak to."""
+"""Preview of an isolation: hosts that it reaches at once, and addresses that remain reachable for
+them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vedette.model.group import IsolationExclusion
+from vedette.record.objects.sensor_group import IsolationExclusion
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
 from vedette.state.sensors.sensor_row import SensorRow, is_online
@@ -12,20 +12,22 @@ from vedette.state.sensors.sensor_row import SensorRow, is_online
 
 @dataclass(frozen=True, slots=True)
 class IsolationReach:
-    """What an order to isolate some hosts would do."""
+    """Effect of an order to isolate hosts."""
 
     online: int
-    """Hosts that check in now: they follow within an interval, others when they come back."""
+    """Hosts that currently check in: they follow within an interval, others when they return."""
     isolated: int
-    """Hosts that are isolated already, or ordered to be."""
+    """Hosts that are already isolated, or ordered to be."""
     allowed: Mapping[str, Sequence[str]]
-    """By name of the group: addresses that its hosts may still reach, apart from this server."""
+    """Maps group name to the addresses that its isolated hosts can still reach, besides this
+    server."""
 
 
 def isolation_reach(
     database: Database, rows: Sequence[SensorRow], always: Sequence[str], now_us: int
 ) -> IsolationReach:
-    """`always` are the addresses that the settings allow every isolated host."""
+    """Returns the effect of isolating the hosts. `always` are the addresses that the settings allow
+    for every isolated host."""
     known = {one.group_id: one.group_name for one in rows}
     exclusions = {
         group_id: groups.get(database, group_id).options.isolation_exclusions for group_id in known
@@ -38,6 +40,6 @@ def isolation_reach(
 
 
 def allowed(always: Sequence[str], exclusions: Sequence[IsolationExclusion]) -> list[str]:
-    """What an isolated host may still reach, apart from the server: `address` or `address:port`,
-    from the server's settings and its group's exclusions."""
+    """Returns the addresses that an isolated host can reach besides the server, as `address` or
+    `address:port`: from the server's settings and the exclusions of its group."""
     return [*always, *(one.ip_address for one in exclusions if one.enabled)]

@@ -1,7 +1,7 @@
-"""The orders of one check-in that are not columns of the sensor: bans and updates.
+"""The orders of a check-in that are not columns of the sensor: bans and updates.
 
-Each function gives one member of the check-in's answer (docs/sensor-protocol.md), and None or
-nothing when the sensor is up to date. All of them may read the database.
+Each function returns one member of the check-in's response (docs/sensor-protocol.md), and None or
+an empty value if the sensor is up to date. All of them may read the database.
 """
 
 from collections.abc import Sequence
@@ -21,33 +21,34 @@ Body = dict[str, Any]
 
 
 def ban_orders(database: Database, sensor: WantedState, version: int) -> Body | None:
-    """What changed in the list of bans since the sensor's version: `{version, full, add, remove}`;
-    None when nothing did."""
+    """Returns the changes of the ban list since the sensor's version as `{version, full, add,
+    remove}`; None if there are none."""
     return bans.ban_orders(database, sensor.group_id, version)
 
 
 def note_blocks(
     database: Database, sensor: WantedState, blocks: list[Body], number: int, now_us: int
 ) -> None:
-    """Count the blocks that the sensor reports: `{md5, sha256, path, pid, time_us, count}`. The
-    list `number` that was counted last for this sensor is not counted again."""
+    """Counts the blocks that the sensor reports: `{md5, sha256, path, pid, time_us, count}`. Skips
+    the list if its `number` was the last one counted for this sensor."""
     reporter = Reporter(sensor.id, sensor.hostname, number)
     bans.count_blocks(database, reporter, blocks, now_us)
 
 
 def isolation_allow(database: Database, sensor: WantedState, always: Sequence[str]) -> list[str]:
-    """What an isolated sensor may still reach (`isolation_reach.allowed`)."""
+    """Returns the addresses that an isolated sensor can still reach (`isolation_reach.allowed`)."""
     if not sensor.isolate:
         return list(always)
     return allowed(always, groups.get(database, sensor.group_id).options.isolation_exclusions)
 
 
 def update_order(database: Database, sensor: WantedState) -> Body | None:
-    """The package that the sensor should install: `{version, url_path, sha256, size, signature}`.
+    """Returns the package that the sensor should install: `{version, url_path, sha256, size,
+    signature}`.
 
-    None where the sensor's group does not request its version (`sensor_version_*` is `Manual`
-    unless it is set to a version or `Latest`), where no package is registered, and where the sensor
-    runs it already.
+    None if the sensor's group does not request its version (`sensor_version_*` is `Manual` unless
+    it is set to a version or `Latest`), if no package is registered, or if the sensor already runs
+    it.
     """
     package = package_of(database, sensor.os_type)
     wanted = dict(sensor.group.settings.versions).get(sensor.os_type, MANUAL)
@@ -59,7 +60,7 @@ def update_order(database: Database, sensor: WantedState) -> Body | None:
 
 
 def kit_order(database: Database, version: str, sha256: str, size: int) -> Body:
-    """The order to install a package, signed."""
+    """Returns the signed order to install a package."""
     return {
         "version": version,
         "url_path": f"/sensor/v1/packages/{sha256}",

@@ -1,7 +1,7 @@
-"""osquery's configuration: event tables by operating system, the paths to watch, and what the host
-is to report of itself.
+"""osquery's configuration: event tables by operating system, watched paths, and queries about the
+host itself.
 
-Hashes come with the processes, by a join with `hash`; `process_file_events` has the process that
+Queries join `hash` to report hashes with processes. `process_file_events` has the process that
 wrote a file, `file_events` the hashes of its content.
 """
 
@@ -9,7 +9,13 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from vedette import limits
+from vedette.limits import Limit
 from vedette.respond.osquery_host import HOST_QUERIES, WINDOWS_QUERIES
+
+OSQUERY_HOST_S: Limit[int] = 600
+"""Interval (s) at which an osquery host reports its own properties; addresses and versions rarely
+change."""
+
 
 Config = dict[str, Any]
 
@@ -39,7 +45,7 @@ _SCHEDULES: Final[dict[str, tuple[tuple[str, str, int], ...]]] = {
         ("file_events", "SELECT * FROM ntfs_journal_events", 60),
     ),
 }
-"""Name, query and seconds between two runs."""
+"""(name, query, interval in s)."""
 
 _KINDS: Final = {
     "process_events": "processes",
@@ -52,7 +58,7 @@ _KINDS: Final = {
     "file_events": "filemods",
     "user_events": "usercontext",
 }
-"""The option `collect_*` of a group that a query belongs to."""
+"""Maps query to the group option `collect_*` that controls it."""
 
 _PATHS: Final[dict[str, dict[str, list[str]]]] = {
     "linux": {
@@ -89,7 +95,7 @@ _OPTIONS: Final[Config] = {
 
 
 def config_for(os_type: str, not_collected: Collection[str] = ()) -> Config:
-    """The configuration for windows, osx or linux, without the queries of the kinds of events that
+    """Returns the configuration for windows, osx or linux, without queries for kinds of events that
     the group does not collect."""
     schedule = _SCHEDULES.get(os_type, _SCHEDULES["linux"])
     of_host = HOST_QUERIES | (WINDOWS_QUERIES if os_type == "windows" else {})
@@ -102,7 +108,7 @@ def config_for(os_type: str, not_collected: Collection[str] = ()) -> Config:
             if _KINDS.get(name) not in not_collected
         }
         | {
-            name: {"query": query, "interval": limits.OSQUERY_HOST_S, "snapshot": True}
+            name: {"query": query, "interval": OSQUERY_HOST_S, "snapshot": True}
             for name, query in of_host.items()
         },
         "file_paths": paths,

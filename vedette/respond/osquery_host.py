@@ -1,7 +1,7 @@
-"""What an osquery host reports of itself: adapters, SID of its accounts, version of osquery.
+"""Facts that an osquery host reports about itself: adapters, SID of the computer, osquery version.
 
-Scheduled queries whose rows are reported whole (snapshots), so that each result replaces the one
-before. They change the host's sensor and are no telemetry. Malformed rows are ignored.
+They come from scheduled snapshot queries, so each result replaces the previous one. They update the
+host's sensor and are not telemetry. Malformed rows are ignored.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,8 +12,12 @@ import orjson
 
 from vedette import limits
 from vedette.ingest.normalise.values import domain_sid
-from vedette.limits import OSQUERY_VERSION_CHARS_MAX
+from vedette.limits import Limit
 from vedette.state.sensors.checkins import OsqueryFacts
+
+OSQUERY_VERSION_CHARS_MAX: Limit[int] = 100
+"""Characters of a version that an osquery host reports; longer text is ignored."""
+
 
 ADAPTERS: Final = "vedette_adapters"
 COMPUTER_SID: Final = "vedette_computer_sid"
@@ -26,12 +30,12 @@ HOST_QUERIES: Final[dict[str, str]] = {
     ),
     VERSION: "SELECT version FROM osquery_info",
 }
-"""Query of each name, on every operating system."""
+"""Queries by name, for every operating system."""
 
 WINDOWS_QUERIES: Final[dict[str, str]] = {
     COMPUTER_SID: "SELECT uuid FROM users WHERE uid = '500' AND type = 'local'",
 }
-"""The SID of the built-in administrator is that of the computer with 500 appended."""
+"""The SID of the built-in administrator is the computer's SID followed by 500."""
 
 _NAMES: Final = frozenset(HOST_QUERIES) | frozenset(WINDOWS_QUERIES)
 _MARK: Final = '"vedette_'
@@ -39,7 +43,7 @@ _NO_MAC: Final = "0" * 12
 
 
 def split_results(results: Iterable[Any]) -> tuple[OsqueryFacts, list[Any]]:
-    """What the results of a log say of the host, and the other results unchanged."""
+    """Splits the results of a log into facts about the host, and all other results unchanged."""
     facts: dict[str, str] = {}
     others: list[Any] = []
     for result in results:
@@ -52,7 +56,7 @@ def split_results(results: Iterable[Any]) -> tuple[OsqueryFacts, list[Any]]:
 
 
 def _host_result(result: Any) -> tuple[str, list[Any]] | None:
-    """Name and rows of a result of the queries above; None for any other. Some versions of
+    """Returns name and rows of a result of the queries above; None for any other. Some versions of
     osquery send results as text."""
     if isinstance(result, str) and _MARK in result:
         try:
@@ -67,8 +71,8 @@ def _host_result(result: Any) -> tuple[str, list[Any]] | None:
 
 
 def _facts(name: str, rows: list[Any]) -> dict[str, str]:
-    """Members of HostFacts; empty when no row can be read. Rows beyond `SENSOR_LIST_MAX` are
-    ignored: this runs on the event loop."""
+    """Returns members of OsqueryFacts; {} if no row is valid. Ignores rows beyond
+    `SENSOR_LIST_MAX`, since this runs on the event loop."""
     known = [row for row in rows[: limits.SENSOR_LIST_MAX] if isinstance(row, dict)]
     match name:
         case "vedette_adapters":
@@ -80,8 +84,8 @@ def _facts(name: str, rows: list[Any]) -> dict[str, str]:
 
 
 def _adapters(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The first `SENSOR_ADAPTERS_MAX` addresses with their hardware addresses, without loopback,
-    in the form of docs/api-objects.md#sensor."""
+    """Returns the first `SENSOR_ADAPTERS_MAX` addresses except loopback, with hardware addresses,
+    in the format of docs/api-objects.md#sensor."""
     found: dict[str, str] = {}
     for row in rows:
         address = _address(row.get("address"))
@@ -96,7 +100,7 @@ def _adapters(rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _address(value: Any) -> str:
-    """An address in its canonical form, without a zone; "" for loopback and what is none."""
+    """Returns the canonical form of an address without zone; "" for loopback and invalid text."""
     try:
         address = ip_address(value.partition("%")[0]) if isinstance(value, str) else None
     except ValueError:
@@ -116,6 +120,6 @@ def _version(text: str) -> str:
 
 
 def _first(member: str, read: Callable[[str], str], values: Iterable[Any]) -> dict[str, str]:
-    """The first value that can be read, by its member of HostFacts."""
+    """Returns the first valid value, keyed by its member of OsqueryFacts."""
     found = (read(value) for value in values if isinstance(value, str))
     return next(({member: text} for text in found if text), {})

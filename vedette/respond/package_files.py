@@ -1,8 +1,8 @@
-"""Files that operators register: packages that installers carry, and updates of sensors.
+"""Files that operators register: packages for installers, and updates of sensors.
 
-Their bytes are blobs, which are stored before the row that names them and removed after it. A
-process that is killed in between leaves a blob without a row, which the next registration of the
-same file uses.
+Their bytes are blobs, stored before the row that refers to them and deleted after it. A process
+that is killed in between leaves a blob without a row; the next registration of the same file uses
+it.
 """
 
 from collections.abc import Iterator
@@ -10,20 +10,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from vedette import limits
 from vedette.blobs.blob_store import Area, BlobKey, BlobStore, hash_of, open_verified, pieces_of
 from vedette.errors import BadRequestError, NotFoundError, TooLargeError
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.sensors import installers, sensor_packages
 from vedette.state.sensors.installers import Installer, InstallerFile, NewInstaller
 from vedette.state.sensors.sensor_packages import OS_TYPES, Package
+
+INSTALLER_BYTES_MAX: Limit[int] = 512 * 1024 * 1024
+"""Bytes of a package for Windows or macOS; osquery's have about 30 MB."""
 
 
 def add_installer(
     database: Database, blobs: BlobStore, path: Path, new: NewInstaller, now_us: int
 ) -> Installer:
     """Registers a package for installers. Raises BadRequestError for an unknown kind or a file that
-    cannot be read or is empty, NotFoundError for an unknown group, TooLargeError."""
+    is unreadable or empty, NotFoundError for an unknown group, TooLargeError."""
     installers.check(new)
     with _opened(path) as file:
         key, size = _stored(blobs, "installers", path, file)
@@ -31,21 +34,22 @@ def add_installer(
 
 
 def remove_installer(database: Database, blobs: BlobStore, installer_id: int) -> None:
-    """Removes a package for installers. Raises NotFoundError."""
+    """Deletes a package for installers. Raises NotFoundError."""
     sha256 = installers.remove(database, installer_id)
     if sha256 is not None:
         blobs.delete(BlobKey("installers", sha256))
 
 
 def open_installer(blobs: BlobStore, installer: Installer) -> IO[bytes]:
-    """The verified bytes of a package for installers."""
+    """Opens the verified bytes of a package for installers."""
     return open_verified(blobs, BlobKey("installers", installer.sha256))
 
 
 def add_sensor_package(
     database: Database, blobs: BlobStore, path: Path, os_type: str, version: str
 ) -> Package:
-    """Registers the update of an operating system's sensors. Raises what `add_installer` raises."""
+    """Registers the update of an operating system's sensors. Raises the errors of
+    `add_installer`."""
     sensor_packages.check(os_type, version)
     with _opened(path) as file:
         key, size = _stored(blobs, "packages", path, file)
@@ -55,7 +59,7 @@ def add_sensor_package(
 
 
 def open_sensor_package(database: Database, blobs: BlobStore, sha256: str) -> IO[bytes]:
-    """The verified bytes of an update that is ordered now. Raises NotFoundError."""
+    """Opens the verified bytes of a currently ordered update. Raises NotFoundError."""
     for os_type in OS_TYPES:
         package = sensor_packages.package_of(database, os_type)
         if package is not None and package.sha256 == sha256:
@@ -79,8 +83,8 @@ def _stored(blobs: BlobStore, area: Area, path: Path, file: IO[bytes]) -> tuple[
         file.seek(0)
         if not size:
             raise BadRequestError(f"{path.name} is empty")
-        if size > limits.INSTALLER_BYTES_MAX:
-            raise TooLargeError(f"{path.name} is larger than {limits.INSTALLER_BYTES_MAX} bytes")
+        if size > INSTALLER_BYTES_MAX:
+            raise TooLargeError(f"{path.name} is larger than {INSTALLER_BYTES_MAX} bytes")
         key = BlobKey(area, hash_of(file))
     except OSError as error:
         raise BadRequestError(f"{path}: {error.strerror}") from None

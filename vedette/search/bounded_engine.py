@@ -1,8 +1,8 @@
-"""The telemetry engine as one request sees it: with a deadline, a cancel token, and a share of the
+"""The telemetry engine for one request: with a deadline, a cancel token, and a share of the
 readers.
 
-Every read of a request goes through here, whatever code makes it, so no query can outlive its
-request, and searches can never hold all readers of the engine: the rest is left to ingest,
+Every read of a request goes through this module, whatever code issues it. So no query outlives its
+request, and searches never occupy all readers of the engine: the rest stays free for ingest,
 sensors and health checks.
 """
 
@@ -38,10 +38,11 @@ class BoundedEngine:
         threads_max: int = 0,
         nice: int = 0,
     ) -> None:
-        """`readers` is shared by the requests of one pool: how many reads run at once.
-        `threads_max` is the number of threads of the engine that one read uses; 0 for its own
-        choice. `nice` lowers their share of the cores, as nice(1) does, where the process has
-        CAP_SYS_NICE; 0 leaves it."""
+        """`readers` limits the concurrent reads of all requests of one pool.
+
+        `threads_max` is the number of engine threads for one read; 0 leaves the choice to the
+        engine. `nice` lowers their CPU priority like nice(1), where the process has CAP_SYS_NICE; 0
+        leaves the priority unchanged."""
         self._engine = engine
         self._readers = readers
         self._until_s = until_s
@@ -142,25 +143,25 @@ class BoundedEngine:
     def insert_arrow(
         self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
     ) -> None:
-        """Not bounded: requests that search do not write."""
+        """Not bounded: search requests do not write."""
         self._engine.insert_arrow(table, data, until_us, token=token)
 
     def insert_tables(
         self, tables: Sequence[tuple[str, pa.Table]], until_us: int | None = None
     ) -> None:
-        """Not bounded, as `insert_arrow`."""
+        """Not bounded, like `insert_arrow`."""
         self._engine.insert_tables(tables, until_us)
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        """Not bounded: requests that search do not change tables."""
+        """Not bounded: search requests do not change tables."""
         self._engine.command(sql, params)
 
     def close(self) -> None:
-        """Nothing to close: the engine belongs to the server."""
+        """Does nothing: the server owns the engine."""
 
     @contextmanager
     def _reading(self, deadline_s: float | None) -> Iterator[float]:
-        """Waits for a reader; yields the seconds that are left for the read."""
+        """Acquires a reader and yields the seconds left for the read."""
         until_s = self._until_s
         if deadline_s is not None:
             until_s = min(until_s, time.monotonic() + deadline_s)

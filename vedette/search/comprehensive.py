@@ -1,9 +1,9 @@
-"""Whether searching by segment gives the same as searching by process
+"""Decides whether a search by segment gives the same result as a search by process
 (docs/query-language.md#one-segment-at-a-time).
 
 A plain search tests each segment by itself, so `filemod:a domain:b` misses a process that did both
-in different windows, and `-filemod:a` still finds its other segments. `comprehensive_search` is
-true in an answer when at most one leaf tests events, and that leaf is not negated.
+in different windows, and `-filemod:a` still finds its other segments. `comprehensive_search` in an
+answer is true when at most one leaf tests events, and that leaf is not negated.
 """
 
 from typing import assert_never
@@ -20,7 +20,7 @@ def is_comprehensive(tree: Checked) -> bool:
 
 
 def _event_leaves(tree: Checked, *, is_negated: bool) -> list[bool]:
-    """For every leaf that tests events or their counts, whether it is negated."""
+    """Returns, for each leaf that tests events or event counts, whether it is negated."""
     match tree:
         case Everything():
             return []

@@ -1,8 +1,8 @@
-"""Deadline fallback: a search that runs out of time is repeated over a newer part of the store.
+"""Deadline fallback: a search that exceeds its time is repeated over a newer part of the store.
 
-An answer has an exact total, so a partial read is worth nothing. After 60% of the deadline the
-search is repeated over the newest 1/8 of the store, then 1/64. The answer is exact for that part
-and marked `incomplete_results`. All attempts together stay within the deadline.
+An answer has an exact total, so a partial read has no value. After 60% of the deadline the search
+is repeated over the newest 1/8 of the store, then over the newest 1/64. The result is exact for
+that range and marked `incomplete_results`. All attempts together stay within the deadline.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,24 +21,24 @@ _WHOLE_SHARE: Final = 0.6
 """Share of the deadline for the search over the whole store."""
 
 _ATTEMPTS: Final = ((1 / 8, 0.25), (1 / 64, 0.1))
-"""Part of the store, and the share of the deadline for it."""
+"""(part of the store, share of the deadline) of each fallback attempt."""
 
 _LOOKUP_SHARE: Final = 0.02
-"""Share of the deadline for finding where the newest part begins."""
+"""Share of the deadline for the lookup of the start of the newest part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Generic[Answer]):
-    """What came of a search within its deadline."""
+    """The outcome of a search within its deadline."""
 
     answer: Answer | None
-    """None when every attempt ran out of time."""
+    """None if every attempt exceeded its time."""
     since_ms: int
-    """The earliest window that was read (epoch ms); 0: all that were asked for."""
+    """The earliest window that was read (epoch ms); 0 if the whole requested range was read."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the answer covers all that was asked for."""
+        """Whether the answer covers the whole requested range."""
         return self.answer is not None and not self.since_ms
 
 
@@ -49,8 +49,8 @@ def with_fallback(
     scope: Scope = EVERYTHING,
     windows: Windows = ALL_WINDOWS,
 ) -> Attempt[Answer]:
-    """The answer of `run` for segments of a scope within `windows`. Errors of `run` other than a
-    deadline are raised."""
+    """Returns the result of `run` for the segments of a scope within `windows`. Propagates all
+    errors of `run` except an exceeded deadline."""
     try:
         for since_ms, reach in _reaches(engine, deadline_s, scope, windows):
             try:
@@ -65,8 +65,8 @@ def with_fallback(
 def _reaches(
     engine: Engine, deadline_s: float, scope: Scope, windows: Windows
 ) -> Iterator[tuple[int, Reach]]:
-    """The attempts, with the earliest window of each that is not of the whole: each is computed
-    only when the one before it ran out of time."""
+    """Yields (earliest window or 0 for the whole range, reach) of each attempt. Computes an attempt
+    only after the previous one exceeded its time."""
     yield 0, windows.within(deadline_s * _WHOLE_SHARE)
     for part, share in _ATTEMPTS:
         since_ms = newest_since(engine, part, windows.within(deadline_s * _LOOKUP_SHARE), scope)
@@ -79,10 +79,10 @@ def _only_deadline(error: UnavailableError) -> None:
 
 
 def raise_if_over(reach: Reach) -> None:
-    """For loops outside of the engine, which ends its own reads.
+    """Ends a loop outside the engine at the deadline; the engine ends its own reads.
 
-    Raises UnavailableError: `reason` "deadline" when no time is left, "cancelled" when the
-    search was cancelled.
+    Raises UnavailableError: `reason` "deadline" when no time is left, "cancelled" when the search
+    was cancelled.
     """
     if reach.cancel is not None:
         reach.cancel.raise_if_cancelled()

@@ -1,5 +1,5 @@
-"""What searches of alerts, binaries and threat reports share: documents that are whole in one row.
-(Processes have segments, fallbacks and values of events: `processes/process_search.py`.)"""
+"""Shared part of the searches of alerts, binaries and threat reports, whose documents are single
+rows. (Processes have segments, fallbacks and event values: `processes/process_search.py`.)"""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -20,55 +20,55 @@ from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import Found
 
 Row = dict[str, Any]
-"""A document by column name."""
+"""Maps column name to value."""
 
 Counts = dict[str, list[tuple[str, int]]]
-"""Facets: values and their documents by field."""
+"""Facets: maps field to (value, number of documents)."""
 
 _COMPLETE_ROWS: Final = Document(frozenset())
-"""Rows have all their lists, so no values have to be read for highlights."""
+"""Each row already has all its lists, so highlights need no further reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of documents."""
+    """A kind of document."""
 
     catalogue: Catalogue
     lists: Collection[str]
     """Columns with several values."""
     identity: Callable[[Row], str]
-    """How the API names a document."""
+    """Returns the API's name of a document."""
     sortable: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the store answered."""
+    """The results of the store reads of one search."""
 
     found: Found = field(default_factory=lambda: Found(0, []))
     facets: Counts = field(default_factory=dict)
     hidden: int = 0
-    """Results outside the caller's scope."""
+    """Number of results outside the caller's scope."""
     is_incomplete: bool = False
     """Whether a part of the store cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The answer to a search."""
+    """The result of a search."""
 
     rows: Sequence[Row]
-    """One page."""
+    """One page of documents."""
     total: int
     start: int
-    """Number of the first row of the page."""
+    """Index of the page's first row in all results."""
     terms: Sequence[str]
     highlights: Sequence[Highlight]
     facets: Counts
     filtered: int
-    """Results outside the caller's scope; 0 unless `count_filtered_results` is set."""
+    """Number of results outside the caller's scope; 0 unless `count_filtered_results` is set."""
     is_incomplete: bool
-    """Whether the deadline passed, then there are no results; or a part of the store cannot be
+    """Whether the deadline passed (then there are no results) or a part of the store cannot be
     read."""
     elapsed_s: float
 
@@ -81,8 +81,8 @@ def search_documents(
     find: Callable[[Reach], Findings],
     cancel: CancelToken | None = None,
 ) -> Results:
-    """The answer to a search whose reads of the store `find` makes, within a reach. A search that
-    takes longer than its deadline has no results and `is_incomplete`."""
+    """Runs a search; `find` does its store reads within a reach. A search that exceeds its deadline
+    returns no results and sets `is_incomplete`."""
     began = time.monotonic()
     try:
         findings = find(Reach.within(settings.search_deadline_s))
@@ -106,7 +106,8 @@ def search_documents(
 
 
 def sort_columns(kind: Kind, sorts: Sequence[Sort]) -> Order:
-    """The columns to sort by. Raises BadRequestError for a field that cannot be sorted by."""
+    """Returns the columns to sort by. Raises BadRequestError for a field that cannot be sorted
+    by."""
     return [(_sort_column(kind, sort.field), sort.is_descending) for sort in sorts]
 
 
@@ -119,7 +120,7 @@ def _sort_column(kind: Kind, name: str) -> str:
 
 
 def _highlights(kind: Kind, tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Highlight]:
-    """The highlights of a page (docs/query-language.md#one-segment-at-a-time)."""
+    """Returns the highlights of a page (docs/query-language.md#one-segment-at-a-time)."""
     if not rows:
         return []
     by_column = patterns_by_column(markers(tree, kind.catalogue, document=_COMPLETE_ROWS))

@@ -1,7 +1,7 @@
-"""Explanation of a query: its parse, the matches of each term by itself, and a predicted cost.
+"""Explains a query: its parse, the matches of each term by itself, and a predicted cost.
 
-Tree and tests are those that the search itself uses. The cost is the number of segments to read,
-which dominates the time of a search.
+The tree and tests are those of the search itself. The cost is the number of segments to read, which
+dominates the time of a search.
 """
 
 import time
@@ -11,8 +11,8 @@ from typing import Literal, Protocol, TypeVar, assert_never
 
 from vedette import limits
 from vedette.errors import UnavailableError
-from vedette.limits import EXPLAIN_CHEAP_SEGMENTS_MAX
-from vedette.model.fields import PROCESS
+from vedette.limits import EXPLAIN_TERMS_MAX, Limit
+from vedette.model.fields import PROCESS, RULE_HITS
 from vedette.model.indexes import EXACT, INDEX_OF
 from vedette.model.scope import Scope
 from vedette.query import Checked, Condition, Tree, compile_segments, print_query
@@ -33,11 +33,15 @@ from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import NEWEST_FIRST, count_segments
 from vedette.store.sql.scope_filter import ALL
 
+EXPLAIN_CHEAP_SEGMENTS_MAX: Limit[int] = 100_000
+"""Segments up to which the cost of a query is `low`."""
+
+
 Answer = TypeVar("Answer")
 
 
 class Compile(Protocol):
-    """`compile_segments` or `compile_processes`."""
+    """Signature of `compile_segments` and `compile_processes`."""
 
     def __call__(self, tree: Checked, *, indexes: SuffixIndexes = ...) -> Condition: ...
 
@@ -49,7 +53,7 @@ class Term:
     text: str
     leaf: Leaf
     segments: int | None
-    """Segments that it matches by itself; None when there was no time to count."""
+    """Number of segments that match the term alone; None if there was no time to count."""
     is_indexed: bool
     """Whether an index narrows the segments to read."""
     tests: Sequence[Test]
@@ -66,22 +70,22 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a search would do. Counts are None when there was no time for them."""
+    """Explanation of a search. Counts are None if there was no time for them."""
 
     query: str
     """The query in canonical form."""
     tree: Tree
     terms: Sequence[Term]
-    """The first `EXPLAIN_TERMS_MAX` leaves, in the query's order."""
+    """The first `EXPLAIN_TERMS_MAX` leaves, in the order of the query."""
     terms_left_out: int
     plan: Plan | None
-    """How the first page is searched."""
+    """The plan for the first page."""
     total: int | None
-    """Results of the whole query."""
+    """Number of results of the whole query."""
     segments: int | None
-    """All segments in scope."""
+    """Number of all segments in scope."""
     partitions: Sequence[Partition]
-    """Those that the search reads."""
+    """The partitions that the search reads."""
     cost: Cost
     elapsed_s: float
 
@@ -95,14 +99,14 @@ def explain(
     *,
     is_comprehensive: bool = False,
 ) -> Explanation:
-    """Explains a process search; its counts are those of a comprehensive one where that is asked
-    for. Raises QueryError like the search itself."""
+    """Explains a process search. With `is_comprehensive`, the counts are those of a comprehensive
+    search. Raises the QueryError that the search would raise."""
     began = time.perf_counter()
     checked = guarded_check(engine, tree, PROCESS, settings, now_us)
     compiled = compile_processes if is_comprehensive else compile_segments
     counter = _Counter(engine, scope, compiled, began + settings.search_deadline_s)
-    leaves = list(_matches(checked))
-    terms = [_term(match, counter) for match in leaves[: limits.EXPLAIN_TERMS_MAX]]
+    leaves = list(matches_of(checked))
+    terms = [_term(match, counter) for match in leaves[:EXPLAIN_TERMS_MAX]]
     segments = counter.count(None)
     return Explanation(
         query=print_query(tree),
@@ -119,7 +123,7 @@ def explain(
 
 
 class _Counter:
-    """Counts segments until the deadline; None after it."""
+    """Counts segments until the deadline. Returns None after it."""
 
     def __init__(
         self,
@@ -134,14 +138,14 @@ class _Counter:
         self._until_s = until_s
 
     def count(self, part: Checked | None) -> int | None:
-        """Segments that a part of the query matches by itself; all segments for None."""
+        """Counts the segments that match `part` alone; None counts all segments."""
         where = ALL if part is None else self._compiled(part)
         return self._in_time(
             lambda reach: count_segments(self._engine, where, self._scope, reach=reach)
         )
 
     def plan(self, checked: Checked) -> Plan | None:
-        """How the first page of the whole query is searched."""
+        """Returns the plan for the first page of the whole query."""
         where = self._compiled(checked, indexes=suffix_indexes(self._engine))
         want = Want(NEWEST_FIRST, limits.ROWS_DEFAULT)
         return self._in_time(
@@ -160,16 +164,16 @@ class _Counter:
             return None
 
 
-def _matches(checked: Checked) -> Iterator[Match]:
-    """The leaves in the query's order."""
+def matches_of(checked: Checked) -> Iterator[Match]:
+    """Yields the leaves in the order of the query."""
     match checked:
         case Match():
             yield checked
         case Not(child):
-            yield from _matches(child)
+            yield from matches_of(child)
         case And(children) | Or(children):
             for child in children:
-                yield from _matches(child)
+                yield from matches_of(child)
         case Everything():
             return
         case _:
@@ -206,15 +210,18 @@ def _is_indexed(match: Match) -> bool:
 
 def _is_narrowed(test: Test) -> bool:
     if isinstance(test, TagTest):
-        return True  # tags lie by watchlist and feed
+        return True  # tags are stored ordered by watchlist and feed
     if not isinstance(test, TextTest):
         return False
+    if test.column in RULE_HITS:
+        return True
     kind = INDEX_OF.get(source_of(test))
     return kind in EXACT if not test.tokens else kind is not None
 
 
 def _cost(leaves: Sequence[Match], terms: Sequence[Term], segments: int | None) -> Cost:
-    """An indexed term that every result must match costs its own matches; others, all segments."""
+    """Returns the predicted cost. If an index narrows every leaf, it is the largest number of
+    matches of a leaf; otherwise it is all segments."""
     known = [one.segments for one in terms if one.is_indexed and one.segments is not None]
     is_narrow = bool(leaves) and len(known) == len(leaves)
     read = max(known, default=0) if is_narrow else segments

@@ -1,11 +1,12 @@
-"""What a pasted value is, and what is known of it: hosts, since when, alerts, ban, feeds.
+"""Looks up a pasted value: the types it can have, and the processes, hosts and alerts that have it.
 
-The value is recognised by its form alone. Several forms can be meant: 32 hexadecimal digits are an
-MD5 or the id of an alert. What is counted is what the caller's scope holds.
+The form of a value decides its types, and several types can fit: `j.ostrow` is a domain, a host or
+a user; 32 hexadecimal digits are an MD5 or a JA3 fingerprint. Each type is looked up. Counts cover
+the caller's scope and all times, so a search with the same query has the same number of results.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address, ip_network
 from typing import Any, Final, Literal
@@ -13,11 +14,24 @@ from typing import Any, Final, Literal
 from vedette.limits import LOOKUP_HOSTS_SHOWN
 from vedette.model.scope import Scope
 from vedette.search.alerts import alert_search
-from vedette.search.processes.process_search import SearchSettings, search_processes
+from vedette.search.processes.process_search import SearchResults, SearchSettings, search_processes
 from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.client import Engine
 
-Kind = Literal["md5", "sha256", "ip", "network", "domain", "path", "process", "name"]
+Kind = Literal[
+    "md5",
+    "sha256",
+    "ja3",
+    "ja3s",
+    "ip",
+    "network",
+    "domain",
+    "host",
+    "user",
+    "path",
+    "process",
+    "name",
+]
 
 _FIELDS: Final = {
     "md5": "md5",
@@ -28,71 +42,122 @@ _FIELDS: Final = {
     "ipv4": "ipaddr",
     "ipv6": "ipv6addr",
 }
-"""The process field of an indicator's value, by its type. Queries are no values."""
+"""Maps indicator type to the process field with its values. Indicators that are queries have none.
+"""
 
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
 _GUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DOMAIN: Final = re.compile(r"(?=.{4,253}$)(?:[\w*-]{1,63}\.)+[a-zA-Z][\w-]{1,62}", re.ASCII)
+_NAME: Final = re.compile(r"[\w.$@-]{1,253}")
+_ACCOUNT: Final = re.compile(r"[\w. -]{1,64}\\[\w.$@ -]{1,64}")
+"""A domain or host, a backslash, an account; a path of two parts has the same form."""
 _DEFANGED: Final = (("[.]", "."), ("(.)", "."), ("[:]", ":"), ("hxxp", "http"))
 _FILE_ENDINGS: Final = frozenset(
     (
-        *("exe", "dll", "sys", "ps1", "bat", "cmd", "vbs", "js", "doc", "docm", "docx", "xlsm"),
-        *("lnk", "py", "sh", "so", "msi", "scr", "hta", "jar", "tmp", "dat", "txt", "log", "zip"),
+        "exe",
+        "dll",
+        "sys",
+        "ps1",
+        "bat",
+        "cmd",
+        "vbs",
+        "js",
+        "doc",
+        "docm",
+        "docx",
+        "xlsm",
+        "lnk",
+        "py",
+        "sh",
+        "so",
+        "msi",
+        "scr",
+        "hta",
+        "jar",
+        "tmp",
+        "dat",
+        "txt",
+        "log",
+        "zip",
         "iso",
     )
 )
-"""Last labels of names that are files more often than domains."""
+"""Last labels of names that are more often files than domains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One type that a value can have."""
+
+    kind: Kind
+    query: str
+    """The query over processes that finds the value as this type."""
+    alert_query: str
+    """The query over alerts that finds the value as this type; "" if alerts have no such field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What a value is by its form."""
+    """A value with the types that its form allows."""
 
-    kind: Kind
     value: str
-    """Without spaces and defanging; hashes in lower case."""
-    query: str
-    """The query over processes that finds it; "" where nothing can be searched."""
-    alert_query: str
-    """The query over alerts that finds it."""
+    """The value without surrounding spaces and defanging; hashes are in lower case."""
+    meanings: tuple[Meaning, ...]
+    """At least one, the most likely first."""
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(meaning.kind for meaning in self.meanings)
+
+    @property
+    def query(self) -> str:
+        """The query over processes for all meanings."""
+        return _any_of(meaning.query for meaning in self.meanings)
+
+    @property
+    def alert_query(self) -> str:
+        """The query over alerts for all meanings."""
+        return _any_of(meaning.alert_query for meaning in self.meanings)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What telemetry and alerts of a scope hold of a value. Times are epoch microseconds, 0 for
+    """Telemetry and alerts of a scope that contain a value. Times are epoch microseconds, 0 for
     none."""
 
     processes: int = 0
+    by_meaning: Sequence[int] = ()
+    """Number of processes for each meaning."""
     hosts: Sequence[tuple[str, int]] = ()
-    """Host and its processes, most first, at most `LOOKUP_HOSTS_SHOWN`."""
+    """(host, number of its segments), the most segments first, at most `LOOKUP_HOSTS_SHOWN`."""
     host_count: int = 0
     first_us: int = 0
     last_us: int = 0
     alerts: int = 0
     open_alerts: int = 0
     feeds: Sequence[tuple[str, int]] = ()
-    """Feeds whose alerts name it."""
+    """(feed, number of alerts of the feed that contain the value)."""
     newest: dict[str, Any] | None = field(default=None)
-    """The newest process."""
+    """The newest process with the value."""
     is_incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prevalence:
-    """How common the value of an indicator is within a scope."""
+    """Numbers of hosts and processes within a scope that have the value of an indicator."""
 
     hosts: int
-    """Whose processes had it."""
+    """Number of hosts whose processes have the value."""
     processes: int
     first_us: int
-    """Start of the first of them; 0 for none."""
+    """Start of the first process with the value; 0 for none."""
     query: str
-    """That finds them."""
+    """The query that finds the processes."""
     is_incomplete: bool
 
 
 def recognise(text: str) -> Recognised:
-    """What a pasted text is."""
+    """Returns a pasted text with the types that it can have."""
     value = text.strip().strip("\"'").strip()
     for written, meant in _DEFANGED:
         value = value.replace(written, meant)
@@ -101,62 +166,74 @@ def recognise(text: str) -> Recognised:
         found = look(value)
         if found is not None:
             return found
-    return Recognised("name", value, _quoted(value), _quoted(value))
+    return Recognised(value, _names(value))
 
 
 def look_up(
     engine: Engine, scope: Scope, value: Recognised, settings: SearchSettings, now_us: int
 ) -> Known:
-    """What is known of a value within a scope."""
-    parts = (("q", value.query),)
-    newest = search_processes(
+    """Returns the processes, hosts and alerts of a scope that have a value."""
+    newest_first = (Sort("start", is_descending=True),)
+    one_each = SearchRequest((("q", value.query),), 1, 0, newest_first, group="id")
+
+    def processes(wanted: SearchRequest) -> SearchResults:
+        return search_processes(engine, scope, wanted, settings, now_us)
+
+    newest = processes(replace(one_each, facets=("hostname",)))
+    oldest_first = (Sort("start", is_descending=False),)
+    oldest = processes(replace(one_each, sorts=oldest_first)) if newest.total else newest
+    hosts = processes(replace(one_each, rows=0, group="sensor_id")) if newest.total else newest
+    alerts = alert_search.search(
         engine,
         scope,
-        SearchRequest(parts, 1, 0, (Sort("start", is_descending=True),), facets=("hostname",)),
-        settings,
-        now_us,
-    )
-    oldest = search_processes(
-        engine,
-        scope,
-        SearchRequest(parts, 1, 0, (Sort("start", is_descending=False),)),
-        settings,
-        now_us,
-    )
-    hosts = [(str(name), count) for name, count in newest.facets.get("hostname", ())]
-    known_alerts = alert_search.search(
-        engine,
-        scope,
-        SearchRequest(
-            (("q", value.alert_query),),
-            0,
-            0,
-            (Sort("created_time", is_descending=True),),
+        replace(
+            one_each,
+            parts=(("q", value.alert_query),),
+            rows=0,
+            sorts=(Sort("created_time", is_descending=True),),
             facets=("status", "feed_name"),
+            group="",
         ),
         settings,
         now_us,
     )
-    statuses = dict(known_alerts.facets.get("status", ()))
+    statuses = dict(alerts.facets.get("status", ()))
     return Known(
         processes=newest.total,
-        hosts=hosts[:LOOKUP_HOSTS_SHOWN],
-        host_count=len(hosts),
+        by_meaning=_totals(value, newest.total, one_each, processes),
+        hosts=[(str(name), count) for name, count in newest.facets.get("hostname", ())][
+            :LOOKUP_HOSTS_SHOWN
+        ],
+        host_count=hosts.total,
         first_us=oldest.rows[0]["start"] if oldest.rows else 0,
         last_us=newest.rows[0]["last_update"] if newest.rows else 0,
-        alerts=known_alerts.total,
+        alerts=alerts.total,
         open_alerts=sum(statuses.get(name, 0) for name in ("Unresolved", "In Progress")),
-        feeds=[(name, count) for name, count in known_alerts.facets.get("feed_name", ()) if name],
+        feeds=[(name, count) for name, count in alerts.facets.get("feed_name", ()) if name],
         newest=dict(newest.rows[0]) if newest.rows else None,
-        is_incomplete=newest.is_incomplete or known_alerts.is_incomplete,
+        is_incomplete=any(one.is_incomplete for one in (newest, oldest, hosts, alerts)),
     )
+
+
+def _totals(
+    value: Recognised,
+    total: int,
+    request: SearchRequest,
+    search: Callable[[SearchRequest], SearchResults],
+) -> list[int]:
+    """Returns the number of processes for each meaning; `total` is the number for all meanings
+    together."""
+    if not total or len(value.meanings) == 1:
+        return [total] * len(value.meanings)
+    parts = ((("q", meaning.query),) for meaning in value.meanings)
+    return [search(replace(request, parts=one, rows=0)).total for one in parts]
 
 
 def prevalence(
     engine: Engine, scope: Scope, ioc_type: str, value: str, settings: SearchSettings, now_us: int
 ) -> Prevalence | None:
-    """On how many hosts of a scope the value of an indicator was seen, exactly; None where it is
-    not a value that processes have."""
+    """Returns the exact number of hosts of a scope that have an indicator value; None for a type
+    that is not a process field."""
     if not value or ioc_type not in _FIELDS:
         return None
     query = f"{_FIELDS[ioc_type]}:{_quoted(value)}"
@@ -178,22 +255,29 @@ def _hash(value: str) -> Recognised | None:
     if not _HEX.fullmatch(value):
         return None
     digest = value.lower()
-    if len(digest) == 32:
-        return Recognised("md5", digest, f"md5:{digest}", f"md5:{digest} OR ioc_value:{digest}")
-    if len(digest) == 64:
-        return Recognised(
-            "sha256", digest, f"sha256:{digest}", f"sha256:{digest} OR ioc_value:{digest}"
-        )
-    return None
+    kinds: dict[int, tuple[Kind, ...]] = {32: ("md5", "ja3", "ja3s"), 64: ("sha256",)}
+    if len(digest) not in kinds:
+        return None
+    return Recognised(
+        digest,
+        tuple(
+            Meaning(kind, f"{kind}:{digest}", "" if number else _of_hash(kind, digest))
+            for number, kind in enumerate(kinds[len(digest)])
+        ),
+    )
+
+
+def _of_hash(kind: Kind, digest: str) -> str:
+    return f"{kind}:{digest} OR ioc_value:{digest}"
 
 
 def _guid(value: str) -> Recognised | None:
     process = value[:36]
     if not _GUID.fullmatch(process) or value[36:].strip("0123456789abcdefABCDEF-"):
         return None
-    # The ids of rules have the same form; the caller sees whether it is one.
+    # Rule ids have the same form; the caller decides which of the two it is.
     query = f"process_id:{process.lower()}"
-    return Recognised("process", value.lower(), query, query)
+    return Recognised(value.lower(), (Meaning("process", query, query),))
 
 
 def _address(value: str) -> Recognised | None:
@@ -203,32 +287,64 @@ def _address(value: str) -> Recognised | None:
     except ValueError:
         pass
     else:
-        name = "ipaddr" if address.version == 4 else "ipv6addr"
-        known = _quoted(str(address))
-        return Recognised("ip", str(address), f"{name}:{known}", f"ioc_value:{known}")
+        return _in_network("ip", address.version, str(address))
     try:
         network = ip_network(bare, strict=False)
     except ValueError:
         return None
-    name = "ipaddr" if network.version == 4 else "ipv6addr"
-    text = _quoted(str(network))
-    return Recognised("network", str(network), f"{name}:{text}", f"ioc_value:{text}")
+    return _in_network("network", network.version, str(network))
+
+
+def _in_network(kind: Kind, version: int, value: str) -> Recognised:
+    field = "ipaddr" if version == 4 else "ipv6addr"
+    text = _quoted(value)
+    remote = Meaning(kind, f"{field}:{text}", f"ioc_value:{text}")
+    if kind == "network":
+        return Recognised(value, (remote,))
+    return Recognised(value, (remote, Meaning("host", f"interface_ip:{text}", "")))
 
 
 def _place(value: str) -> Recognised | None:
     if "\\" in value or value.startswith("/"):
         quoted = _quoted(value)
         query = f"path:{quoted} OR filemod:{quoted} OR modload:{quoted}"
-        return Recognised("path", value, query, f"process_path:{quoted}")
+        path = Meaning("path", query, f"process_path:{quoted}")
+        return Recognised(value, (path, _user(value)) if _ACCOUNT.fullmatch(value) else (path,))
     if _DOMAIN.fullmatch(value) and value.rpartition(".")[2].lower() not in _FILE_ENDINGS:
-        quoted = _quoted(value.lower())
-        query = f"domain:{quoted} OR hostname:{quoted}"
-        return Recognised(
-            "domain", value.lower(), query, f"ioc_value:{quoted} OR hostname:{quoted}"
-        )
+        lower = value.lower()
+        return Recognised(lower, (_domain(lower), _host(lower), _user(lower)))
     return None
 
 
+def _names(value: str) -> tuple[Meaning, ...]:
+    """Returns the meanings of a value without a specific form: a word anywhere, and the types whose
+    names it fits."""
+    quoted = _quoted(value)
+    anywhere = Meaning("name", quoted, quoted)
+    if not _NAME.fullmatch(value):
+        return (anywhere,)
+    if _DOMAIN.fullmatch(value):
+        return anywhere, _domain(value.lower()), _user(value)
+    return anywhere, _host(value), _user(value)
+
+
+def _domain(value: str) -> Meaning:
+    return Meaning("domain", f"domain:{_quoted(value)}", f"ioc_value:{_quoted(value)}")
+
+
+def _host(value: str) -> Meaning:
+    return Meaning("host", f"hostname:{_quoted(value)}", f"hostname:{_quoted(value)}")
+
+
+def _user(value: str) -> Meaning:
+    return Meaning("user", f"username:{_quoted(value)}", f"username:{_quoted(value)}")
+
+
+def _any_of(queries: Iterable[str]) -> str:
+    return " OR ".join(dict.fromkeys(query for query in queries if query))
+
+
 def _quoted(value: str) -> str:
-    """A value as a quoted phrase: backslashes of paths stay single, quotes would end it."""
+    """Returns a value as a quoted phrase. Backslashes of paths stay single; quotes, which would end
+    the phrase, become spaces."""
     return '"' + value.replace('"', " ") + '"'

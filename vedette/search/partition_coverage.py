@@ -1,8 +1,8 @@
-"""Which time partitions a search reads, and whether unmounted ones may hold results
+"""Determines which time partitions a search reads, and whether unmounted ones may hold results
 (docs/api-objects.md#time-partition).
 
-A closed partition cannot hold results when the query requires events later than its closing time
-(plus a tolerance of `TIME_AHEAD_US` for wrong clocks).
+A closed partition cannot hold results if the query requires events later than its closing time,
+plus a tolerance of `TIME_AHEAD_US` for wrong clocks.
 """
 
 import math
@@ -18,22 +18,22 @@ from vedette.store.partitions.lifecycle import cold_partitions, list_partitions,
 from vedette.store.partitions.partition import Partition
 
 _SEARCHED: Final = frozenset({"segment", "binary"})
-"""Tables whose rows decide what a search finds."""
+"""Tables whose rows determine the results of a search."""
 
 _EVENT_TIMES: Final = frozenset({"start", "last_update"})
 _MOUNTED: Final = frozenset({"hot", "warm"})
 
 
 def sees_all_segments(engine: Engine, tree: Checked) -> bool:
-    """False when an unmounted partition or a damaged part may hold segments that answer the
-    query. Raises UnavailableError."""
+    """False if an unmounted partition or a damaged part may hold segments that match the query.
+    Raises UnavailableError."""
     since_us = _since_us(tree)
     missing = any(_may_hold(closed_ms, since_us) for closed_ms in cold_partitions(engine))
     return not missing and not lacks_damaged_parts(engine, tree)
 
 
 def lacks_damaged_parts(engine: Engine, tree: Checked) -> bool:
-    """Whether a damaged part may hold segments that answer the query: then the answer is
+    """Whether a damaged part may hold segments that match the query, which makes the result
     incomplete. Raises UnavailableError."""
     since_us = _since_us(tree)
     return any(
@@ -45,15 +45,16 @@ def lacks_damaged_parts(engine: Engine, tree: Checked) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the store a search has read, of what may hold results of its query. It counts
-    partitions of time, whoever's rows are in them."""
+    """Share of the store that a search read, compared with the partitions that may contain its
+    results. Counts time partitions regardless of whose rows they contain."""
 
     whole: int
-    """Partitions that were read to the end."""
+    """Number of partitions that were read completely."""
     of: int
-    """Partitions that may hold results."""
+    """Number of partitions that may hold results."""
     since_ms: int
-    """The earliest window that was read, where time ran out; 0: all of them."""
+    """The earliest window that was read (epoch ms) if the deadline passed; 0 if all windows were
+    read."""
     unmounted: int
     damaged_parts: int
 
@@ -61,9 +62,9 @@ class Coverage:
 def coverage(
     engine: Engine, tree: Checked, since_ms: int, *, is_answered: bool, before_ms: int = 0
 ) -> Coverage:
-    """`since_ms` bounds the windows that were read, 0 for none; nothing was where the search is not
-    `is_answered`. Partitions that begin at `before_ms` or later were not asked for. Raises
-    UnavailableError."""
+    """Returns the coverage of a search. `since_ms` is the earliest window that was read, 0 for no
+    bound. If not `is_answered`, nothing was read. Partitions that begin at or after `before_ms`
+    were not requested. Raises UnavailableError."""
     since_us = _since_us(tree)
     found = [
         one
@@ -86,7 +87,7 @@ def coverage(
 
 
 def searched_partitions(engine: Engine, tree: Checked) -> list[Partition]:
-    """The mounted partitions that may hold results of the query."""
+    """Returns the mounted partitions that may hold results of the query."""
     since_us = _since_us(tree)
     return [
         one
@@ -96,17 +97,18 @@ def searched_partitions(engine: Engine, tree: Checked) -> list[Partition]:
 
 
 def _may_hold(closed_ms: float, since_us: int) -> bool:
-    """Whether a partition that was closed then may hold events since a time."""
+    """Whether a partition closed at `closed_ms` may hold events since `since_us`."""
     return closed_ms * 1_000 + limits.TIME_AHEAD_US >= since_us
 
 
 def _last_ms(part: DamagedPart) -> float:
-    """The end of a part's partition; open where it is written to, or unknown."""
+    """Returns the closing time of a part's partition; infinity if the partition is open or
+    unknown."""
     return part.closed_ms or math.inf
 
 
 def _since_us(tree: Checked) -> int:
-    """The earliest event time that the query requires; 0 when it requires none."""
+    """Returns the earliest event time that the query requires; 0 if it requires none."""
     conjuncts = tree.children if isinstance(tree, And) else (tree,)
     found = [_low_us(one) for one in conjuncts if isinstance(one, Match) and one.tests]
     return max(found, default=0)

@@ -1,6 +1,5 @@
-"""Queries that a server refuses by its settings (docs/query-language.md#values-by-type): leading
-wildcards, and joins
-with very many binaries. By default it refuses neither."""
+"""Queries that a server can refuse by its settings (docs/query-language.md#values-by-type): leading
+wildcards, and joins with very many binaries. By default it refuses neither."""
 
 from typing import Protocol
 
@@ -11,7 +10,7 @@ from vedette.store.read.binaries import estimate_binaries
 
 
 class GuardSettings(Protocol):
-    """The settings of the guards."""
+    """The settings that the guards read."""
 
     @property
     def block_leading_wildcards(self) -> bool: ...
@@ -26,7 +25,8 @@ class GuardSettings(Protocol):
 def guarded_check(
     engine: Engine, tree: Tree, catalogue: Catalogue, settings: GuardSettings, now_us: int
 ) -> Checked:
-    """The checked tree. Raises QueryError for a query without a meaning, and for a refused one."""
+    """Returns the checked tree. Raises QueryError for a query that does not check and for a refused
+    query."""
     return check(
         tree,
         catalogue,

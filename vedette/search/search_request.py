@@ -1,4 +1,4 @@
-"""The parameters of a search as a value."""
+"""The parameters of a search as immutable values."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,7 @@ from vedette.store.plan.search_bounds import Reach
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One field to sort by, as the caller named it."""
+    """A field to sort by, as the caller named it."""
 
     field: str
     is_descending: bool
@@ -18,15 +18,16 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """A part of the store, by the windows of server time that its segments are in (epoch ms, 0 for
-    an open end). `before_ms` is not in it, so that a search that stopped at a window is completed
-    by one before it: a segment is in one of the two, never in both."""
+    """A part of the store: segments whose window of server time (epoch ms) is at least `since_ms`
+    and below `before_ms`; 0 leaves an end open. `before_ms` is exclusive so that a search that
+    stopped at a window can be completed by a search before it: each segment is in exactly one of
+    the two."""
 
     since_ms: int = 0
     before_ms: int = 0
 
     def within(self, duration_s: float | None, cancel: CancelToken | None = None) -> Reach:
-        """The bounds of a search that ends in `duration_s` seconds."""
+        """Returns the bounds of a search that ends in `duration_s` seconds."""
         return Reach.within(duration_s, self.since_ms, cancel, self.before_ms)
 
 
@@ -35,30 +36,31 @@ ALL_WINDOWS: Final = Windows()
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """Parameters of a search. Field names are not checked yet."""
+    """Parameters of a search. Field names are not validated yet."""
 
     parts: tuple[tuple[str, str], ...]
-    """Parts of the query for `query.parse.query_params.carried_query`, all ANDed."""
+    """Parts of the query for `query.parse.query_params.carried_query`, combined with AND."""
     rows: int
     start: int
     sorts: tuple[Sort, ...]
     group: str = ""
-    """Field by which results are grouped, one result a value; "" for every result."""
+    """Field to group by, with one result per value; "" returns every result."""
     is_comprehensive: bool = False
     facets: tuple[str, ...] = ()
     is_fuzzy: bool | None = None
-    """Whether facets may be estimates; None when not given."""
+    """Whether facets may be estimates; None if not given."""
     columns: tuple[str, ...] = ()
-    """Of alerts, columns that are read of each result; empty for all that a page of results has."""
+    """Alert searches only: columns to read for each result; empty for all columns of a result page.
+    """
     facet_values: int = SEGMENT_FACET_VALUES_MAX
-    """Values of each facet."""
+    """Maximum number of values of each facet."""
     is_rarest: bool = False
-    """Whether facets have their least frequent values, which are never estimates."""
+    """Whether facets list their least frequent values, which are never estimates."""
     histogram: str = ""
-    """Field of time that results are counted by; "" for none."""
+    """Time field of the histogram; "" for none."""
     histogram_by: str = ""
-    """Facet whose most frequent values have a count of their own in each interval."""
+    """Facet whose most frequent values are counted separately in each interval."""
     buckets: int = HISTOGRAM_BUCKETS
-    """Intervals at most."""
+    """Maximum number of intervals."""
     windows: Windows = ALL_WINDOWS
-    """Of process searches, the part of the store that is searched."""
+    """Process searches only: the part of the store to search."""

@@ -1,4 +1,4 @@
-"""Completing a query while it is typed: names of fields, and values that the scope holds."""
+"""Completes a query while the user types: field names, and values present in the scope."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Final, Literal
 import re2
 
 from vedette.errors import BadRequestError, QueryError, UnavailableError
-from vedette.limits import SUGGESTIONS_MAX
+from vedette.limits import Limit
 from vedette.model.alert_fields import ALERT
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue
@@ -20,6 +20,10 @@ from vedette.search.search_request import SearchRequest, Sort
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alert_facets import FACETS as ALERT_FACETS
 from vedette.store.read.segment_facets import FACETS as PROCESS_FACETS
+
+SUGGESTIONS_MAX: Limit[int] = 12
+"""Suggestions for a query: users do not read a longer list."""
+
 
 Index = Literal["process", "binary", "alert"]
 
@@ -35,13 +39,13 @@ _PLAIN: Final = re.compile(r"[\w.@-]+")
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One completion: `text` replaces the query from `start` to where the caret is."""
+    """A completion: `text` replaces the query from `start` to the caret."""
 
     text: str
     start: int
     kind: Literal["field", "value"]
     count: int | None = None
-    """Processes or alerts that have the value."""
+    """Number of processes or alerts with the value."""
 
 
 def suggest(
@@ -53,8 +57,9 @@ def suggest(
     settings: SearchSettings,
     now_us: int,
 ) -> Sequence[Suggestion]:
-    """Completions of the word before the caret (`at`, in characters). Values come from facets, so
-    that nobody learns of hosts that they do not see. Raises BadRequestError."""
+    """Returns completions of the word before the caret (`at`, in characters). Values come from
+    facets within the scope, so they reveal nothing about hosts that the caller may not see. Raises
+    BadRequestError."""
     if index not in CATALOGUES:
         raise BadRequestError(f"index: {index[:40]!r} is none of {', '.join(CATALOGUES)}")
     before = query[: max(0, at)]
@@ -72,7 +77,7 @@ def suggest(
 
 
 def _fields(catalogue: Catalogue, begun: str, start: int) -> list[Suggestion]:
-    """Fields that begin so, then those that contain it."""
+    """Returns fields that begin with `begun`, then fields that contain it."""
     lowered = begun.lower()
     if not lowered:
         return []
@@ -92,7 +97,8 @@ def _values(
     settings: SearchSettings,
     now_us: int,
 ) -> list[tuple[str, int]]:
-    """The most frequent values of a facet that begin so; none for fields without a facet."""
+    """Returns the most frequent values of a facet that begin with `begun`; none for fields without
+    a facet."""
     facets = {"process": PROCESS_FACETS, "alert": ALERT_FACETS}.get(index, ())
     if name not in facets or not (_PLAIN.fullmatch(begun) or not begun):
         return []
@@ -103,7 +109,7 @@ def _values(
     try:
         counted = look(engine, scope, request, settings, now_us).facets.get(name, ())
     except (QueryError, BadRequestError, UnavailableError):
-        return []  # a word that is half typed
+        return []  # a half-typed word
     lowered = begun.lower()
     return [
         (str(value), count) for value, count in counted if str(value).lower().startswith(lowered)

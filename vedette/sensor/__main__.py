@@ -2,7 +2,7 @@
 
 run       monitor and report until a signal arrives (the default)
 restore   undo what a killed run left behind: audit rules, isolation
-check     read the settings and print what this host supports
+check     read the settings and print the host's capabilities
 version   print the version
 guard     used by the sensor itself
 """
@@ -23,7 +23,7 @@ DEFAULT_SETTINGS = "/etc/vedette-sensor/sensorsettings.ini"
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the exit status: 2 for settings that cannot be used, or without root."""
+    """Runs a command. Returns the exit status: 2 for invalid settings, or without root."""
     if arguments[:1] == ["guard"]:
         from .response import guard
 
@@ -89,7 +89,7 @@ def _check(settings: Settings) -> int:
 
 
 def command() -> None:
-    """The `vedette-sensor` command of an installed package."""
+    """Entry point of the `vedette-sensor` command of an installed package."""
     sys.exit(main(sys.argv[1:]))
 
 

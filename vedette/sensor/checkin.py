@@ -19,20 +19,20 @@ from .transport.https_client import BackOff, Client, ServerUnavailableError
 
 @dataclass(frozen=True)
 class Health:
-    """100 without problems; the message lists them."""
+    """Health status, 100 without problems, and a message that lists the problems."""
 
     status: int
     message: str
 
 
 def health(problems: list[str]) -> Health:
-    """Each problem costs 20; the minimum is 10."""
+    """Returns the health. Each problem costs 20; the minimum is 10."""
     text = "; ".join(problems)[:HEALTH_CHARS_MAX]
     return Health(max(10, 100 - 20 * len(problems)), text or "Healthy")
 
 
 class CheckIn:
-    """The check-in thread: `run` returns when `stopping` is set, or after an uninstall."""
+    """The check-in thread. `run` returns when `stopping` is set, or after an uninstall."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class CheckIn:
         self._client.close()
 
     def _pause(self, stopping: threading.Event, pause_s: float) -> None:
-        """Waits while the server is unreachable; isolation is enforced at the usual interval."""
+        """Waits while the server is unreachable. Enforces isolation at the usual interval."""
         until = time.monotonic() + pause_s
         while True:
             left_s = until - time.monotonic()
@@ -70,7 +70,7 @@ class CheckIn:
             self._orders.enforce_isolation()
 
     def _wait(self, stopping: threading.Event) -> None:
-        """Waits for the next check-in, which is early when a flush completes."""
+        """Waits for the next check-in, which is early if a flush completes."""
         until = time.monotonic() + self.interval_s
         flushes = self._orders.flush_count
         while time.monotonic() < until and not stopping.wait(min(FLUSH_POLL_S, self.interval_s)):
@@ -79,7 +79,7 @@ class CheckIn:
                 return
 
     def once(self) -> None:
-        """One check-in, and its orders. ServerUnavailableError."""
+        """Performs a check-in and its orders. Raises ServerUnavailableError."""
         credential = self._identity.credential(self._client)
         blocks = self._blocks.take()
         uninstalling = self._orders.is_uninstalling
@@ -100,7 +100,7 @@ class CheckIn:
             self.once()
 
     def body(self, blocks: list[dict[str, Any]]) -> dict[str, Any]:
-        """The request body; docs/sensor-protocol.md lists the members."""
+        """Returns the request body (docs/sensor-protocol.md)."""
         parts, orders = self._parts, self._orders
         orders.update_flush()
         total, free = host.volume()

@@ -1,4 +1,4 @@
-"""Small files that survive a crash undamaged."""
+"""Writes small files that survive a crash undamaged."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 
 def write_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replaces the file atomically: it has the old or the new content at any time. OSError when the
-    disk refuses; the old content stays."""
+    """Replaces the file atomically: it has the old or the new content at any time. Raises OSError
+    if the disk refuses the write; the old content remains."""
     draft = path.with_name(path.name + ".new")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    draft.unlink(missing_ok=True)  # left by an earlier run, or a link that another program created
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         view = memoryview(content)
         while view:

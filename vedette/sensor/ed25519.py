@@ -1,15 +1,15 @@
-"""Verification of Ed25519 signatures (RFC 8032, 5.1.7) in plain Python, without a secret.
+"""Verifies Ed25519 signatures (RFC 8032, 5.1.7) in plain Python.
 
-Strict, so that a signature that verifies here verifies everywhere, and a key or signature has
-one encoding only:
+Strict, so that a signature that verifies here verifies everywhere, and a key or signature has only
+one encoding:
 
-- S has to be below the group order: S + L is another encoding of the same signature.
-- Points have to be encoded canonically: y below p, no negative zero x.
-- Points of small order (8 of them) are refused as key and as R: with such a key, signatures can
-  be made that fit many messages.
+- S must be below the group order: S + L is another encoding of the same signature.
+- Points must be encoded canonically: y below p, no negative zero x.
+- Points of small order (there are 8) are rejected as key and as R: with such a key, a signature
+  can be made that fits many messages.
 - The equation is checked without the cofactor, as most implementations do.
 
-Nothing here is secret, so nothing takes constant time. One verification takes some milliseconds.
+All inputs are public, so constant time is not needed. A verification takes some milliseconds.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _NEUTRAL: _Point = (0, 1, 1, 0)
 
 
 def verify(key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether `signature` (R and S, 64 bytes) over `message` was made with the key whose public
-    half is `key` (32 bytes). False for anything malformed."""
+    """Whether `signature` (R and S, 64 bytes) over `message` was made with the private key of the
+    public `key` (32 bytes). False for malformed input."""
     if len(key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
     a, r = _decode(key), _decode(signature[:32])
@@ -45,8 +45,8 @@ def verify(key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def decode_key(text: object) -> bytes | None:
-    """The 32 bytes of a public key in base64; None for anything with which no signature could
-    verify."""
+    """Decodes a public key (32 bytes) from base64. Returns None for input with which no signature
+    could verify."""
     try:
         key = base64.b64decode(str(text), validate=True)
     except ValueError:
@@ -56,8 +56,8 @@ def decode_key(text: object) -> bytes | None:
 
 
 def _decode(encoded: bytes) -> _Point | None:
-    """The point of 32 bytes (RFC 8032, 5.1.3); None where there is none or the encoding is not
-    the canonical one."""
+    """Decodes a point from 32 bytes (RFC 8032, 5.1.3). Returns None if there is no such point, or
+    if the encoding is not canonical."""
     number = int.from_bytes(encoded, "little")
     sign, y = number >> 255, number & ((1 << 255) - 1)
     if y >= _P:
@@ -77,7 +77,7 @@ def _x_of(y: int, sign: int) -> int | None:
 
 
 def _add(one: _Point, other: _Point) -> _Point:
-    """RFC 8032, 5.1.4; complete, so it also doubles."""
+    """Adds two points (RFC 8032, 5.1.4). The formula is complete, so it also doubles."""
     a = (one[1] - one[0]) * (other[1] - other[0]) % _P
     b = (one[1] + one[0]) * (other[1] + other[0]) % _P
     c = 2 * one[3] * other[3] * _D % _P

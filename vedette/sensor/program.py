@@ -1,8 +1,8 @@
 """The sensor process: starts the sources and threads, assembles events, shuts down.
 
-Threads: one per source, one that uploads, one that checks in; the main thread assembles events and
-supervises the guard. A source that cannot be opened on this host is reported in the health of the
-check-in, the others go on.
+Threads: one per source, one that uploads, one that checks in. The main thread assembles events and
+supervises the guard. The check-in's health reports a source that cannot be opened on this host; the
+other sources continue.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from .transport.upload import Uploader
 
 _log = logging.getLogger("vedette-sensor")
 UNINSTALLED = 76
-"""Exit status on which the service manager does not restart the program."""
+"""Exit status after which the service manager does not restart the program."""
 
 
 class Program:
-    """One run of the sensor."""
+    """A run of the sensor."""
 
     def __init__(self, settings: Settings) -> None:
-        """OSError when the data folder cannot be used."""
+        """Raises OSError if the data folder cannot be used."""
         self._settings = settings
         folder = settings.data_dir
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ class Program:
             _log.warning("the guard does not start: %s", error)
 
     def _stop(self, checking: threading.Thread, sending: threading.Thread) -> None:
-        """Restores what was changed on the host first; then flushes events to disk."""
+        """Restores the changes to the host first, then flushes events to disk."""
         self._stopping.set()
         self._guard.stop()
         self._sources.end()
@@ -184,14 +184,14 @@ class Program:
             uninstall.remove(self._settings, self._isolation)
 
     def _flush_block(self) -> None:
-        """Called by another thread: closes the open block and waits until it is on disk."""
+        """Closes the open block and waits until it is on disk. Called by another thread."""
         self._block_closed.clear()
         self._close_block.set()
         self._block_closed.wait(FLUSH_S)
 
     def end(self, how: ExitReason) -> None:
-        """Asks the program to end; called by any thread. After SIGTERM a restart that was ordered
-        no longer counts."""
+        """Requests the end of the program. Called by any thread. After SIGTERM an ordered restart
+        is ignored."""
         if how is not ExitReason.RESTART or not self._stop_requested:
             self._ended = how
         self._stopping.set()
@@ -202,8 +202,8 @@ class Program:
         self.end(ExitReason.STOP)
 
     def _on_failure(self, failure: threading.ExceptHookArgs) -> None:
-        """A sensor without one of its threads would look healthy and miss events: it restores the
-        host and exits, and the service manager starts it again."""
+        """Ends the program after a thread failed: without it the sensor would look healthy and miss
+        events. Restores the host and exits, and the service manager restarts the sensor."""
         name = failure.thread.name if failure.thread else "?"
         _log.error("thread %s failed", name, exc_info=failure.exc_value)
         self.end(ExitReason.FAIL)
@@ -227,7 +227,7 @@ class Program:
         )
 
     def problems(self) -> list[str]:
-        """Sentences for the health of the check-in; empty when all is well."""
+        """Returns the problem messages for the check-in's health; [] if there are none."""
         found = self._sources.problems()
         counts = (
             (self._inbox.lost, "events did not fit between the threads"),
@@ -251,11 +251,11 @@ def _now_us() -> int:
 
 
 def run(settings: Settings) -> int:
-    """Runs the sensor; returns the exit status. Does not return when it restarts itself."""
+    """Runs the sensor. Returns the exit status. Does not return if it restarts itself."""
     _log.info("version %s, server %s", SENSOR_VERSION, settings.server_url)
     ending = Program(settings).run()
     if ending is ExitReason.RESTART:
         sys.stdout.flush()
         command = self_exec.command(sys.argv[1:])
-        os.execv(command[0], command)  # noqa: S606 - ourselves
+        os.execv(command[0], command)  # noqa: S606 - this program
     return {ExitReason.UNINSTALL: UNINSTALLED, ExitReason.FAIL: 1}.get(ending, 0)

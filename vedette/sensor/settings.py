@@ -15,25 +15,25 @@ AUDIT_MODES = ("auto", "listen", "off")
 
 
 class SettingsError(ValueError):
-    """A setting is missing or invalid; the text names it."""
+    """Raised for a missing or invalid setting; the message names it."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """The validated settings. Paths are absolute.
 
-    `audit`: `auto` becomes the audit daemon when there is none, `listen` never does.
+    `audit`: `auto` becomes the audit daemon if there is none, `listen` never does.
 
     `audit_uid`: the sensor's audit rules apply to this user only.
 
     `quiet_programs`: full paths of programs whose file operations are not recorded (databases).
 
-    `mounts`: file systems that are monitored; empty: all local ones.
+    `mounts`: file systems that are monitored; empty for all local file systems.
 
-    `hostname`: the name of the host on the server; empty: the kernel's.
+    `hostname`: the name of the host on the server; empty for the kernel's name.
 
-    `update_public_key`: Ed25519 key that updates have to be signed with; None: the one from the
-    enrolment.
+    `update_public_key`: Ed25519 key that must have signed updates; None for the key from the
+    enrollment.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class Settings:
 
     @property
     def server(self) -> tuple[str, int]:
-        """Host and port."""
+        """Host and port of the server URL; port 443 by default."""
         parts = urlsplit(self.server_url)
         return parts.hostname or "", parts.port or 443
 

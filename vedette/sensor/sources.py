@@ -1,7 +1,7 @@
 """Opens and supervises the event sources: audit, proc connector, fanotify.
 
 Without an auditd, the sensor is the audit daemon, and audit reports program starts with all
-arguments. Next to an auditd it listens to what the auditd's rules record, and the proc connector
+arguments. Next to an auditd it listens to the records of the auditd's rules, and the proc connector
 reports the other starts. The owner of the audit system is checked every few seconds, so that an
 auditd may start or stop at any time.
 """
@@ -30,7 +30,7 @@ from .settings import Settings
 
 
 class Sources:
-    """`begin` opens, `end` closes; `check` is called about once a second."""
+    """The event sources. `begin` opens, `end` closes; `check` is called about once a second."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Sources:
         self._should_step_down = False
         self._checked = time.monotonic()
         self.missing: dict[str, str] = {}
-        """Error by the name of the source that could not be opened."""
+        """Errors by the name of the source that could not be opened."""
 
     @property
     def audit_mode(self) -> str:
@@ -63,7 +63,7 @@ class Sources:
         return "daemon" if self._session.is_daemon else "listening"
 
     def begin(self) -> None:
-        """Opens every source that this host has; the others are in `missing`."""
+        """Opens every source that this host supports. The others are in `missing`."""
         self._begin_kernel(may_own=self._settings.audit == "auto")
         try:
             mounts = list(self._settings.mounts)
@@ -75,7 +75,8 @@ class Sources:
         self._writing.start()
 
     def _begin_kernel(self, *, may_own: bool) -> None:
-        """Opens audit and the proc connector; which one reports program starts depends on both."""
+        """Opens audit and the proc connector. Which of them reports program starts depends on
+        both."""
         owns = self._begin_audit(may_own=may_own)
         try:
             self._connector = ProcConnector(self._boot, boot.suspended_ns(), with_execs=not owns)
@@ -90,7 +91,7 @@ class Sources:
             )
 
     def _begin_audit(self, *, may_own: bool) -> bool:
-        """Returns whether the sensor is the audit daemon."""
+        """Opens audit. Returns whether the sensor is the audit daemon."""
         if self._settings.audit == "off":
             return False
         try:
@@ -190,7 +191,7 @@ class Sources:
         self._readers, self._sockets = [], []
 
     def end(self) -> None:
-        """Closes everything and restores what was changed."""
+        """Closes everything and restores the changes to the host."""
         self._stopping.set()
         self._end_kernel()
         if self._writing is not None and self._written is not None:
@@ -205,7 +206,7 @@ class Sources:
         return self._overflows_before + now + written + self._parser.dropped
 
     def problems(self) -> list[str]:
-        """Sentences for the health; empty when all is well."""
+        """Returns the problem messages for the health; [] if there are none."""
         found = [f"no {source}: {why}" for source, why in self.missing.items()]
         if self.lost:
             found.append(f"a queue of the kernel was full {self.lost} times")

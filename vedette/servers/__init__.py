@@ -1,1 +1,1 @@
-"""How several servers on one state database share hosts and commits out among themselves."""
+"""Division of hosts and commits among several servers with one state database."""

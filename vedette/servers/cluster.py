@@ -12,7 +12,7 @@ from vedette.servers.shared_numbers import SharedNumbers
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Its parts; safe to share between threads."""
+    """The parts of a cluster member; safe to share between threads."""
 
     membership: Membership
     numbers: SharedNumbers
@@ -21,7 +21,7 @@ class Cluster:
     now_us: Callable[[], int]
 
     def check_sender(self, authorization: str) -> str:
-        """The digest that the body of a request from another server has to have.
+        """Returns the digest that the body of a request from another server must have.
 
         Raises UnauthorizedError for any other sender, UnavailableError while this server has left
         the others.
@@ -33,5 +33,5 @@ class Cluster:
 
     @staticmethod
     def is_whole(digest: str, body: bytes) -> bool:
-        """Whether a body is the one that was signed."""
+        """Whether the digest of a body is the signed one."""
         return is_digest_of(digest, body)

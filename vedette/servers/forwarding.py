@@ -1,7 +1,8 @@
-"""Sends records to the server that has their hosts, and returns its receipt.
+"""Forwards records to the server that owns their hosts, and returns its receipt.
 
-The connection is HTTPS to the certificate that the other server has put into the state database,
-and to no other. What it answers is passed on: a full queue is one here, too.
+The connection uses HTTPS and trusts only the certificate that the other server has stored in the
+state database. Errors are passed on: if the other server's queue is full, this server reports a
+full queue too.
 """
 
 import ssl
@@ -12,11 +13,21 @@ import httpx
 import msgspec
 import structlog
 
-from vedette import limits
 from vedette.errors import BusyError, UnavailableError
+from vedette.limits import Limit
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.servers.server_token import ServerTokens
 from vedette.state.servers.server_list import RunningServer
+
+FORWARD_INGEST_S: Limit[float] = 60.0
+"""Timeout for the answer of the server that owns a host: less than shippers wait."""
+
+FORWARD_INGEST_CONNECT_S: Limit[float] = 3.0
+"""Timeout for connecting to another server, which is nearby."""
+
+FORWARD_CONNECTIONS_MAX: Limit[int] = 64
+"""Connections to another server; further concurrent requests wait."""
+
 
 PATH: Final = "/servers/v1/records"
 TYPE: Final = "application/msgpack"
@@ -31,15 +42,15 @@ class Forwarding:
         self._tokens = tokens
         self._now_us = now_us
         self._clients: dict[tuple[str, str], httpx.AsyncClient] = {}
-        """By URL and certificate."""
+        """Maps (URL, certificate) to client."""
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections to all servers."""
         while self._clients:
             await self._clients.popitem()[1].aclose()
 
     async def send(self, sender: str, to: RunningServer, submission: Submission) -> Receipt:
-        """Raises BusyError and UnavailableError."""
+        """Forwards a submission and returns its receipt. Raises BusyError and UnavailableError."""
         body = msgspec.msgpack.encode(submission)
         headers = {
             "authorization": self._tokens.sign(sender, to.id, body, self._now_us()),
@@ -71,12 +82,10 @@ class Forwarding:
             client = self._clients[key] = httpx.AsyncClient(
                 base_url=to.url,
                 verify=_context(to.certificate) if to.certificate else False,
-                timeout=httpx.Timeout(
-                    limits.FORWARD_INGEST_S, connect=limits.FORWARD_INGEST_CONNECT_S
-                ),
+                timeout=httpx.Timeout(FORWARD_INGEST_S, connect=FORWARD_INGEST_CONNECT_S),
                 limits=httpx.Limits(
-                    max_connections=limits.FORWARD_CONNECTIONS_MAX,
-                    max_keepalive_connections=limits.FORWARD_CONNECTIONS_MAX,
+                    max_connections=FORWARD_CONNECTIONS_MAX,
+                    max_keepalive_connections=FORWARD_CONNECTIONS_MAX,
                 ),
                 trust_env=False,
             )
@@ -84,7 +93,8 @@ class Forwarding:
 
 
 def _context(certificate: str) -> ssl.SSLContext:
-    """Trusts exactly this certificate, whoever issued it and whatever names are in it."""
+    """Returns a context that trusts exactly this certificate, regardless of its issuer and
+    names."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -1,12 +1,13 @@
-"""Takes submissions for all servers: each record goes to the server that has its host.
+"""Takes submissions for all servers: each record goes to the server that owns its host.
 
-Which host a record is of is known only after decoding. So records go by the host that they name at
-first sight: to the server that was found to have it, or to this one. Whoever decodes a record of a
-host that it does not have stores nothing of it and says so (`Receipt.elsewhere`); then the record
-goes to its server. A server that is sent records by another one never sends them on.
+The host of a record is certain only after decoding. So records are routed by the host that they
+name at first sight: to the server that owns it as far as this server has learned, else to this
+server. A server that decodes a record of a host that it does not own stores nothing of it and
+reports it (`Receipt.elsewhere`); then the record goes to its owner. A server never forwards records
+that another server sent.
 
-A receipt is returned when every record is stored. Otherwise the whole request fails, and what was
-stored of it is recognised when it comes again (`pipeline/request_parts.py`).
+A receipt is returned when every record is stored. Otherwise the whole request fails, and the
+records already stored are deduplicated when it is sent again (`pipeline/request_parts.py`).
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from vedette.errors import BusyError, UnavailableError
 from vedette.ingest.framing.host_prefilter import likely_hosts
-from vedette.limits import FORWARD_ROUNDS_MAX, FORWARDED_NAMES_MAX
+from vedette.limits import Limit
 from vedette.model.ids import slot_of
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_outcomes import merge_hosts
@@ -23,8 +24,17 @@ from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 from vedette.servers.forwarding import Forwarding
 from vedette.servers.membership import Membership
 
+FORWARD_ROUNDS_MAX: Limit[int] = 3
+"""Rounds in which records of one request are sent to another server because their hosts belong
+there: more are needed only while servers come and go."""
+
+FORWARDED_NAMES_MAX: Limit[int] = 500_000
+"""Names of hosts of other servers, by which records are forwarded undecoded; about 100 bytes
+each."""
+
+
 _Places = dict[str, list[int]]
-"""Positions of texts by the id of the server that they go to; "" for this one."""
+"""Maps server id to positions of texts; "" is this server."""
 
 
 class HostRouter:
@@ -37,16 +47,17 @@ class HostRouter:
         self._membership = membership
         self._forwarding = forwarding
         self._slot_of_name: dict[bytes, int] = {}
-        """Of the hosts that other servers had, by the name at first sight."""
+        """Maps host name at first sight to slot, for hosts that other servers owned."""
 
     async def submit(self, submission: Submission) -> Receipt:
-        """The receipt, once every accepted record is stored, wherever.
+        """Returns the receipt once every accepted record is stored, on any server.
 
         Raises BusyError when a queue is full, UnavailableError when a server cannot be reached, a
-        commit fails, or nobody has a host.
+        commit fails, or no server owns a host.
         """
         names = _names(submission)
         submission.parts = parts_of(names)
+        names = submission.keys(names)
         merged = _Merged(submission)
         places = self._first_places(names)
         for _ in range(FORWARD_ROUNDS_MAX):
@@ -58,8 +69,8 @@ class HostRouter:
         raise UnavailableError("hosts of these records are changing servers", reason="moving")
 
     async def submit_in_order(self, submission: Submission, queued: Callable[[], None]) -> Receipt:
-        """`submit` of a part of an import. The next part waits until this one is stored: it may be
-        for other servers."""
+        """Like `submit`, for a part of an import. The next part waits until this one is stored,
+        because it may go to other servers."""
         receipt = await self.submit(submission)
         queued()
         return receipt
@@ -94,7 +105,7 @@ class HostRouter:
                 self._slot_of_name[names[position]] = slot_of(min(sensors))
 
     async def _deliver(self, whole: Submission, places: _Places, merged: "_Merged") -> None:
-        """Sends each server its texts, all at once, and merges what they answer."""
+        """Sends each server its texts, concurrently, and merges the receipts."""
         deliveries = [
             self._send(server, _portion(whole, positions, merged))
             for server, positions in places.items()
@@ -117,14 +128,14 @@ class HostRouter:
 
 
 class _Merged:
-    """The receipt of a whole request, from those of its portions."""
+    """The receipt of a whole request, merged from those of its portions."""
 
     def __init__(self, submission: Submission) -> None:
         self.receipt = Receipt(bytearray([NO_OUTCOME]) * len(submission.records))
         self.asked: set[int] = set()
-        """Positions that some server has answered for."""
+        """Positions that a server has processed."""
         self.elsewhere: dict[int, set[int]] = {}
-        """By position, the sensors that no server which was asked has."""
+        """Maps position to the sensors that no queried server owns."""
 
     def add(self, positions: Sequence[int], answer: Receipt) -> None:
         receipt = self.receipt
@@ -149,8 +160,8 @@ class _Merged:
 
 
 def _portion(whole: Submission, positions: Sequence[int], merged: _Merged) -> Submission:
-    """The texts at some positions; of those that a server has answered for, what is wrong with the
-    text itself is not said again."""
+    """Returns the texts at some positions. For texts that a server has already processed, errors of
+    the text itself are not reported again."""
     if len(positions) == len(whole.records) and not merged.asked:
         return whole
     records = [whole.records[position] for position in positions]
@@ -166,6 +177,7 @@ def _portion(whole: Submission, positions: Sequence[int], merged: _Merged) -> Su
         whole.peer_ip,
         whole.any_group,
         [whole.parts[position] for position in positions],
+        whole.sensor_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""Joining: makes this server one of several on a state database."""
+"""Makes this server a member of the servers on a state database."""
 
 import math
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 import vedette
 from vedette.clock import Clock
 from vedette.errors import StartError, UnavailableError
-from vedette.limits import REPLICA_SETTLED_S, STORE_OPENING_WAIT_S
+from vedette.limits import Limit
 from vedette.model.host import ShardView
 from vedette.pipeline.ingest_queue import IngestQueue, Intake
 from vedette.servers.cluster import Cluster
@@ -30,18 +30,27 @@ from vedette.store.engine.grants import check_rights
 from vedette.store.engine.shard_routing import ShardRouter, replica_count, shard_count
 from vedette.store.schema.tables import SCHEMA_VERSION, SHARDED
 
+STORE_OPENING_WAIT_S: Limit[int] = 120
+"""Time that a starting server waits for another one that is creating or upgrading the tables of a
+cluster: adding a column or index takes seconds, and a server that hangs must not block others."""
+
+REPLICA_SETTLED_S: Limit[int] = 15
+"""Time after which every replica used for reads has an insert that only some replicas acknowledged:
+`REPLICA_DELAY_S_MAX`, plus the possible difference between the clocks of servers."""
+
+
 _CANARY = "secrets_canary"
 
 
 _OPENING = "opening the store"
-"""A lock in the state database."""
+"""Name of a lock in the state database."""
 
 
 @contextmanager
 def only_one_opens(state: Database) -> Iterator[None]:
-    """For making and changing the tables of a cluster, and naming a new store: of the servers and
-    commands of a state database one does it at a time. Raises StartError where another one does not
-    come to an end."""
+    """Lock for creating and changing the tables of a cluster and naming a new store: of the servers
+    and commands of a state database, one does so at a time. Raises StartError if another one does
+    not finish."""
     with ExitStack() as held:
         try:
             held.enter_context(state.exclusive(_OPENING, STORE_OPENING_WAIT_S))
@@ -55,7 +64,8 @@ def only_one_opens(state: Database) -> Iterator[None]:
 
 
 def join_cluster(telemetry: ClickHouseEngine, state: Database) -> ShardRouter:
-    """Checks the rights, and routes rows by the shard map, which is made at the first start.
+    """Checks the rights, and routes rows by the shard map, which is created at the first start.
+
     Raises StartError."""
     check_rights(telemetry)
     found = shard_count(telemetry)
@@ -65,7 +75,7 @@ def join_cluster(telemetry: ClickHouseEngine, state: Database) -> ShardRouter:
             f"the cluster {telemetry.capabilities.cluster!r} has {found} shards, and sensors of "
             f"this server lie on {known.shard_count}: compare remote_servers of its servers"
         )
-    # Others wait for a server that is among them to see moves; until then it looks for itself.
+    # Other servers wait for a member to see moves; before it is a member, it checks by itself.
     fresh_s = 0.0 if state.name else math.inf
     router = ShardRouter(lambda: load_view(state) or ShardView(known), SHARDED, fresh_s)
     telemetry.route_by(router)
@@ -73,8 +83,8 @@ def join_cluster(telemetry: ClickHouseEngine, state: Database) -> ShardRouter:
 
 
 def settle_s_of(telemetry: Engine, quorum: int) -> float:
-    """After how long all replicas that are read from have what a quorum has acknowledged. 0 where
-    the quorum is all of them."""
+    """Returns the time (s) after which all replicas used for reads have rows that a quorum has
+    acknowledged. 0 if the quorum is all of them."""
     return REPLICA_SETTLED_S if quorum < replica_count(telemetry) else 0.0
 
 
@@ -87,17 +97,18 @@ def open_cluster(
     url: str,
     closing: ExitStack,
 ) -> Cluster:
-    """Adds this server to the others. Closing `closing` leaves them. Numbers of commits are greater
-    than `newest_seq`; for `settle_s` see `settle_s_of`.
+    """Registers this server with the others. Closing `closing` leaves them. Commit numbers are
+    greater than `newest_seq`; for `settle_s` see `settle_s_of`.
 
-    Raises StartError for an import, which would store what belongs to other servers.
+    Raises StartError for an import, which would store records that belong to other servers.
     """
     if not url:
         raise StartError("an import into a cluster needs a running server: give it with --url")
     cert = settings.tls_cert or settings.data / "tls" / "cert.pem"
 
     def certificate() -> str:
-        """Read anew: it may be renewed. "" before the first start has made it."""
+        """Reads the certificate each time, because it may be renewed. Returns "" before the first
+        start has created it."""
         try:
             return "" if settings.http else cert.read_text("ascii")
         except (OSError, ValueError):
@@ -114,13 +125,13 @@ def open_cluster(
 
 
 def intake_of(ingest_queue: IngestQueue, cluster: Cluster) -> Intake:
-    """Which takes submissions for all servers."""
+    """Returns the intake that takes submissions for all servers."""
     forwarding = Forwarding(cluster.tokens, cluster.now_us)
     return HostRouter(ingest_queue, cluster.membership, forwarding)
 
 
 def check_shared_key(database: Database, sealing: Sealing) -> None:
-    """Raises StartError where other servers have encrypted secrets with another key."""
+    """Raises StartError if other servers have encrypted secrets with another key."""
     save_new(database, _CANARY, sealing.seal(_CANARY, _CANARY))
     try:
         sealing.open(load(database, _CANARY) or "", _CANARY)

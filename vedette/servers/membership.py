@@ -1,13 +1,13 @@
-"""This server among the others: its lease, and the slots of hosts that it has.
+"""This server's membership among the others: its lease, and the slots of hosts that it owns.
 
-Two threads. `heartbeat` renews the lease, ends servers whose lease is over, and reads what there
-is; it never waits for the write path. `sharing` takes and gives up slots between two commits, and
-begins anew under another id after the lease was lost.
+Two threads. `heartbeat` renews the lease, ends servers whose lease has expired, and reads the list
+of servers and slots; it never waits for the write path. `sharing` takes and releases slots between
+two commits, and registers again under another id after the lease was lost.
 
-A slot is taken in this order: the state database gives it to this server, the newest rules are
-loaded, its hosts are forgotten and read back from the store, records of it are accepted. It is
-given up in the opposite order. So while a server stores records of a slot, no other one does, and
-none of them is judged by older rules than are said to be in force.
+A slot is taken in this order: the state database assigns it to this server, the newest rules are
+loaded, the state of its hosts is dropped and read back from the store, its records are accepted. It
+is released in the opposite order. So while a server stores records of a slot, no other server does,
+and no record is evaluated by rules older than those recorded as active.
 """
 
 import secrets
@@ -21,11 +21,19 @@ import structlog
 
 from vedette import limits
 from vedette.errors import UnavailableError, VedetteError
+from vedette.limits import Limit
 from vedette.servers.shares import change_for
 from vedette.state.db.database import Database
 from vedette.state.servers import server_list, slots
 from vedette.state.servers.commit_numbers import LeaseLostError
 from vedette.state.servers.server_list import Introduction, RunningServer
+
+SERVER_BEATS_A_LEASE: Limit[int] = 5
+"""Renewals per lease duration, so that some may fail."""
+
+SERVER_SHARING_S: Limit[float] = 0.5
+"""Interval between two checks for slots to release or take."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -33,33 +41,33 @@ _SECOND_US = 1_000_000
 
 
 class SlotHolder(Protocol):
-    """What prepares commits (`WorkerPool`). Called between two commits."""
+    """Prepares commits (`WorkerPool`). Methods are called between two commits."""
 
     def take_slots(self, taken: Collection[int]) -> None:
-        """Drops what it knows of the hosts of these slots, reads it back from the store, and
-        accepts their records. Raises UnavailableError; then it accepts none of them."""
+        """Drops the state of the hosts of these slots, reads it back from the store, and accepts
+        their records. Raises UnavailableError; then it accepts none of them."""
 
     def drop_slots(self, dropped: Collection[int]) -> None:
-        """Accepts no records of these slots any more."""
+        """Stops accepting records of these slots."""
 
 
 class Intervals(Protocol):
-    """When orders run (`IngestQueue`)."""
+    """Runs functions between commits (`IngestQueue`)."""
 
     def between_commits(self, order: Callable[[], None]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the state database said last."""
+    """The last content read from the state database."""
 
     servers: Mapping[str, RunningServer]
     holders: Mapping[int, str]
-    """By slot, the id of the server that has it; "" for none."""
+    """Maps slot to the id of its server; "" for none."""
 
 
 class Membership:
-    """See the module. Thread-safe."""
+    """Membership of this server (see the module docstring). Thread-safe."""
 
     def __init__(
         self,
@@ -69,8 +77,8 @@ class Membership:
         lease_s: float,
         settle_s: float = 0.0,
     ) -> None:
-        """`introduction` has no id; `certificate` gives the one in use, PEM. After `settle_s` all
-        replicas that are read from have an insert."""
+        """`introduction` has no id; `certificate` returns the current certificate, PEM. After
+        `settle_s` seconds all replicas used for reads have an insert."""
         self._database = database
         self._introduction = introduction
         self._certificate = certificate
@@ -79,13 +87,13 @@ class Membership:
         self._id = ""
         self._until_us = 0
         self._until_s = 0.0
-        """End of the lease in this process's elapsed time."""
+        """End of the lease on this process's monotonic clock."""
         self._lock = threading.Lock()
         self._view = View({}, {})
         self._taken: set[int] = set()
         """Slots whose records are accepted."""
         self._given_s: dict[int, float] = {}
-        """Since when this server has slots that it has not taken yet."""
+        """Maps each assigned slot that is not taken yet to the time of its assignment."""
         self._stopping = threading.Event()
         self._beating = threading.Thread(target=self._beat_loop, name="heartbeat", daemon=True)
         self._sharing = threading.Thread(target=self._sharing_loop, name="sharing", daemon=True)
@@ -102,8 +110,8 @@ class Membership:
         return self._view
 
     def begin(self) -> None:
-        """Adds this server to the others, and begins to renew the lease: a start may take longer
-        than it lasts. Call it before anything is stored."""
+        """Registers this server with the others, and begins to renew the lease, because a start may
+        take longer than the lease. Call it before anything is stored."""
         slots.ensure_slots(self._database)
         self._register()
         self._look()
@@ -112,13 +120,13 @@ class Membership:
     def start(
         self, holder: SlotHolder, intervals: Intervals, load_rules: Callable[[], None]
     ) -> None:
-        """Begins to take slots. `load_rules` loads the rules if any changed, and says that this
-        server judges by them; it may take seconds."""
+        """Begins to take slots. `load_rules` loads the rules if any changed, and records that this
+        server uses them; it may take seconds."""
         self._holder, self._intervals, self._load_rules = holder, intervals, load_rules
         self._sharing.start()
 
     def close(self) -> None:
-        """Leaves the other servers. Call it when nothing is stored any more."""
+        """Leaves the other servers. Call it when nothing more will be stored."""
         self._stopping.set()
         for thread in (self._beating, self._sharing):
             if thread.ident is not None:
@@ -130,26 +138,26 @@ class Membership:
                 log.warning("other servers take over when the lease is over", reason=str(error))
 
     def fence_us(self) -> int:
-        """The end of the lease by the clock of the database: until then, what this server stores
-        can be stored by no other. Raises LeaseLostError after it."""
+        """Returns the end of the lease by the database's clock: until then, no other server can
+        store this server's records. Raises LeaseLostError after it."""
         with self._lock:
             if not self._id or time.monotonic() >= self._until_s:
                 raise LeaseLostError("the lease of this server is over")
             return self._until_us
 
     def uncertain_until_s(self) -> float:
-        """From when on (elapsed time of this process) nothing that was sent to the store so far
-        can be stored any more."""
+        """Returns the time (monotonic clock) after which inserts in flight can no longer take
+        effect."""
         with self._lock:
             return self._until_s + limits.SERVER_GRACE_S
 
     def current_id(self) -> str:
-        """The id to begin a commit under. Raises LeaseLostError without one."""
+        """Returns the id for a new commit. Raises LeaseLostError without one."""
         self.fence_us()
         return self._id
 
     def owner(self, slot: int) -> RunningServer | None:
-        """The server that has a slot; None while nobody has it."""
+        """Returns the server that owns a slot; None while no server does."""
         view = self._view
         return view.servers.get(view.holders.get(slot, ""))
 
@@ -163,7 +171,7 @@ class Membership:
         log.info("among the servers", server=new_id, url=one.url)
 
     def _beat_loop(self) -> None:
-        while not self._stopping.wait(self._lease_s / limits.SERVER_BEATS_A_LEASE):
+        while not self._stopping.wait(self._lease_s / SERVER_BEATS_A_LEASE):
             try:
                 self._beat()
             except VedetteError as error:
@@ -192,7 +200,7 @@ class Membership:
         self._view = View(servers, holders)
 
     def _sharing_loop(self) -> None:
-        while not self._stopping.wait(limits.SERVER_SHARING_S):
+        while not self._stopping.wait(SERVER_SHARING_S):
             try:
                 self._share()
             except UnavailableError as error:
@@ -208,7 +216,7 @@ class Membership:
         rows = slots.all_slots(self._database)
         running = {one.id for one in server_list.running(self._database)}
         if own_id not in running:
-            return  # the heartbeat finds out what that means
+            return  # the heartbeat handles that case
         held = {one.slot for one in rows if one.server_id == own_id}
         if ripe := self._ripe(held - self._taken):
             self._load_rules()
@@ -220,13 +228,14 @@ class Membership:
             self._share()
 
     def _ripe(self, given: Collection[int]) -> set[int]:
-        """The slots whose hosts can be read back: what the server before stored is everywhere."""
+        """Returns the slots whose hosts can be read back: all replicas have the previous server's
+        rows."""
         now_s = time.monotonic()
         self._given_s = {slot: self._given_s.get(slot, now_s) for slot in given}
         return {slot for slot, at_s in self._given_s.items() if now_s - at_s >= self._settle_s}
 
     def _begin_anew(self) -> None:
-        """Between two commits: whatever was under way has failed or is stored."""
+        """Registers again, between two commits: all open commits have failed or are stored."""
         assert self._holder is not None
         self._holder.drop_slots(self._taken)
         self._taken = set()

@@ -1,12 +1,19 @@
-"""Other servers that write to the same partitions, for whoever closes one to writing."""
+"""Coordinates closing a partition for writing with the other servers that write to it."""
 
 import time
 
-from vedette import limits
 from vedette.errors import UnavailableError
+from vedette.limits import Limit
 from vedette.servers.membership import Membership
 from vedette.state.db.database import Database
 from vedette.state.servers import commit_numbers, partition_changes
+
+PARTITIONS_FOLLOW_WAIT_S: Limit[int] = 60
+"""Time that a change of a partition waits for other servers to follow, and for commits that may
+write to the partition."""
+
+PARTITIONS_WAIT_STEP_S: Limit[float] = 0.1
+"""Interval between two checks of that wait."""
 
 
 class PartitionChanges:
@@ -16,7 +23,7 @@ class PartitionChanges:
         self._database = database
         self._membership = membership
         self._noted = ("", -1)
-        """The id of this server, and the change that it has noted under it."""
+        """(id of this server, last change that it has recorded under this id)."""
 
     def announced(self) -> int:
         return partition_changes.announced(self._database)
@@ -29,16 +36,14 @@ class PartitionChanges:
 
     def announce_and_wait(self) -> None:
         change = partition_changes.announce(self._database)
-        until_s = time.monotonic() + limits.PARTITIONS_FOLLOW_WAIT_S
-        if partition_changes.any_silent(self._database):
-            time.sleep(2 * limits.PARTITIONS_FOLLOWED_S)
+        until_s = time.monotonic() + PARTITIONS_FOLLOW_WAIT_S
         while late := partition_changes.behind(self._database, self._membership.id, change):
             _check(until_s, f"these servers may still write to this partition: {', '.join(late)}")
-            time.sleep(limits.PARTITIONS_WAIT_STEP_S)
+            time.sleep(PARTITIONS_WAIT_STEP_S)
         newest = commit_numbers.newest(self._database)
         while commit_numbers.settled(self._database) < newest:
             _check(until_s, "a commit to this partition does not end")
-            time.sleep(limits.PARTITIONS_WAIT_STEP_S)
+            time.sleep(PARTITIONS_WAIT_STEP_S)
 
 
 def _check(until_s: float, what_holds: str) -> None:

@@ -1,9 +1,9 @@
 """Signatures of requests from one server to another.
 
-All servers of a state database share a secret that lies in it. A signature says who sends what to
-whom, and when: one that was overheard is good for the same body to the same server for a minute,
-and a forwarded request that comes twice is stored once. It can be checked before a byte of the body
-is read.
+All servers of a state database share a secret stored in it. A signature covers sender, receiver,
+time and body digest. A replayed signature is valid only for the same body to the same server for a
+minute, and a forwarded request that arrives twice is stored once. The signature can be checked
+before the body is read.
 """
 
 import hmac
@@ -14,9 +14,13 @@ from hashlib import sha256
 from typing import Final
 
 from vedette.errors import UnauthorizedError
-from vedette.limits import SERVER_TOKEN_S
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.key_values import load, save_new
+
+SERVER_TOKEN_S: Limit[int] = 60
+"""Validity of a server's signature of a request: clocks of servers differ."""
+
 
 SCHEME: Final = "Vedette-Server"
 _NAME: Final = "server_secret"
@@ -25,14 +29,14 @@ _FIELDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What a good signature says; `digest` is the SHA-256 of the body in hex."""
+    """The content of a valid signature; `digest` is the SHA-256 of the body in hex."""
 
     sender: str
     digest: str
 
 
 class ServerTokens:
-    """Signs and checks with the secret of a state database, which is made at its first use."""
+    """Signs and checks with the secret of a state database, which is created at its first use."""
 
     def __init__(self, database: Database) -> None:
         if load(database, _NAME) is None:
@@ -40,12 +44,13 @@ class ServerTokens:
         self._secret = b64decode(load(database, _NAME) or "")
 
     def sign(self, sender: str, receiver: str, body: bytes, now_us: int) -> str:
-        """The value of the `Authorization` header."""
+        """Returns the value of the `Authorization` header."""
         fields = (sender, receiver, str(now_us), sha256(body).hexdigest())
         return " ".join((SCHEME, *fields, self._mac(fields)))
 
     def check(self, header: str, receiver: str, now_us: int) -> Signed:
-        """Raises UnauthorizedError; the body has to have the digest that is returned."""
+        """Checks the header. Raises UnauthorizedError. The caller must compare the body with the
+        returned digest."""
         scheme, _, rest = header.partition(" ")
         fields = rest.split(" ")
         if scheme != SCHEME or len(fields) != _FIELDS or not rest.isascii():

@@ -1,4 +1,4 @@
-"""Follows the shard map and the moves of sensors, and says how far this server has come."""
+"""Follows the shard map and the moves of sensors, and records the version that this server uses."""
 
 import time
 
@@ -8,14 +8,15 @@ from vedette.store.engine.shard_routing import ShardRouter
 
 
 class ShardReloader:
-    """See the module. For one thread."""
+    """Reloads the shard map (see the module docstring). For one thread."""
 
     def __init__(self, database: Database, router: ShardRouter) -> None:
         self._database = database
         self._router = router
 
     def reload(self) -> None:
-        """Call it every second. Raises UnavailableError."""
+        """Reloads the map and records the version in use. Call it every second. Raises
+        UnavailableError."""
         began_s = time.monotonic()
         if shard_moves.version(self._database) != self._router.version:
             self._router.refresh()

@@ -1,10 +1,10 @@
-"""Numbers of commits that all servers share, for the ingest queue.
+"""Commit numbers that all servers share, for the ingest queue.
 
-A commit whose writing failed may still be stored by the store, until the time up to which the store
-takes what this server sends (`Membership.fence_us`). Until then its number stays open.
+The store may still store a failed commit until the end of the time for which it accepts this
+server's inserts (`Membership.fence_us`). Until then the commit's number stays open.
 
-Where fewer replicas than all acknowledge an insert, others have it some seconds later. Followers
-read any of them, and never look back: they learn of a commit after that time.
+If fewer replicas than all acknowledge an insert, the others have it some seconds later. Followers
+read any replica, and never look back, so they see a commit as settled only after that time.
 """
 
 import queue
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class Delayed:
-    """A number that only grows, as it was some time ago. Thread-safe."""
+    """A monotonically growing number, delayed by a fixed time. Thread-safe."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -34,7 +34,7 @@ class Delayed:
         self._old: int | None = None
 
     def older(self, number: int, now_s: float) -> int | None:
-        """The number that was given so long ago; None before there is one."""
+        """Adds the current number and returns the delayed one; None until one is old enough."""
         with self._lock:
             newest = self._newer[-1][1] if self._newer else self._old
             if newest is None or number > newest:
@@ -50,15 +50,15 @@ class SharedNumbers:
     def __init__(
         self, database: Database, membership: Membership, above: int, settle_s: float
     ) -> None:
-        """Numbers are greater than `above`. After `settle_s` all replicas that are read from have
-        an insert."""
+        """Numbers are greater than `above`. After `settle_s` seconds all replicas used for reads
+        have an insert."""
         commit_numbers.number_above(database, above)
         self._database = database
         self._membership = membership
         self._delayed = Delayed(settle_s)
         self._uncertain: set[int] = set()
         self._over_s = 0.0
-        """When the uncertain ones are over."""
+        """Time at which the uncertain commits have ended."""
         self._ended: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._end_loop, name="commit ends", daemon=True)
         self._thread.start()
@@ -95,7 +95,7 @@ class SharedNumbers:
         self._thread.join()
 
     def _end_loop(self) -> None:
-        """On a thread of its own, so that the next commit does not wait for it."""
+        """Ends numbers on a separate thread, so that the next commit does not wait."""
         waiting: set[int] = set()
         while True:
             try:

@@ -1,5 +1,5 @@
-"""Settings: the catalogue of them (`catalogue.py`, `setting.py`), and loading from file,
-environment and flags (`load.py`), and what does not go together (`conflict.py`)."""
+"""Settings: the catalogue (`catalogue.py`, `setting.py`), loading from file, environment and flags
+(`load.py`), and conflicts between settings (`conflict.py`)."""
 
 from vedette.settings.catalogue import Loaded, Settings, catalogue
 from vedette.settings.load import Examined, examine, load

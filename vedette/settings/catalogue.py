@@ -1,8 +1,8 @@
 """The catalogue of settings: the fields of `Settings`, each with name, type, default, unit and
-description. The reference and `vedette config show` are made from it.
+description. The reference and `vedette config show` are generated from it.
 
-Some settings also answer to the name that docs/api-objects.md gives them (`Setting.alias`). 0
-switches a limit off where the text says so, and nowhere else.
+Some settings have a second name, from docs/api-objects.md (`Setting.alias`). The value 0 disables a
+limit only where the description says so.
 """
 
 import dataclasses
@@ -112,6 +112,14 @@ class Settings(EngineSettings):
     partition_roll_bytes: Annotated[
         int, About("Size at which the hot partition is closed; 0 for no such limit.", unit="bytes")
     ] = 0
+    partition_roll_rows: Annotated[
+        int,
+        About(
+            "Rows of segments at which the hot partition is closed, once it is an hour old; 0 for "
+            "no such limit. Searches of closed partitions are faster.",
+            unit="rows",
+        ),
+    ] = 5_000_000
     retention_days: Annotated[
         int, About("Partitions whose newest data is older are deleted; 0 keeps them.", unit="days")
     ] = 30
@@ -424,7 +432,7 @@ class Settings(EngineSettings):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings with the origin of every one, by name."""
+    """Settings, and the origin of each value by name."""
 
     settings: Settings
     origins: Mapping[str, Origin]
@@ -432,7 +440,7 @@ class Loaded:
 
 @cache
 def catalogue() -> Mapping[str, Setting]:
-    """Every setting by its name, in the order of the reference."""
+    """Returns every setting by name, in the order of the reference."""
     hints = get_type_hints(Settings, include_extras=True)
     return {
         known.name: Setting(

@@ -1,4 +1,4 @@
-"""Settings that do not go together, and values that more than their type decides about."""
+"""Validation of settings that depends on more than their type: combinations and formats."""
 
 import ipaddress
 import re
@@ -13,14 +13,14 @@ _OWN_ADDRESSES: Final = (ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What is wrong, and with which settings: the first that was given is where it is mended."""
+    """A problem with the named settings. Messages point to the first of them that was set."""
 
     names: tuple[str, ...]
     text: str
 
 
 def conflicts(settings: Settings) -> Iterator[Conflict]:
-    """All that a server does not start with."""
+    """Yields all problems that prevent the server from starting."""
     yield from _of_tls(settings)
     if settings.commit_bytes_max > settings.queue_bytes_max:
         yield Conflict(

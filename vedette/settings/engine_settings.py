@@ -1,4 +1,4 @@
-"""Settings of the engines: where state and telemetry lie when it is not the data directory."""
+"""Settings of the engines: databases for state and telemetry outside the data directory."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ from vedette.settings.setting import About
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """A part of `Settings`."""
+    """The settings of the engines, a part of `Settings`."""
 
     state_dsn: Annotated[
         str,

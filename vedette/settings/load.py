@@ -1,9 +1,10 @@
-"""Load the settings from their layers, with the origin of each value.
+"""Loads the settings from their layers, with the origin of each value.
 
-The later wins: default, the TOML file (`--config FILE`, else `vedette.toml` in the data
+Later layers win: default, the TOML file (`--config FILE`, else `vedette.toml` in the data
 directory), environment (`VEDETTE_` + the name in capitals), flags (`--name-with-dashes`). An
-unknown name is an error in every layer, so that a typo never passes silently. Paths of the
-file are relative to the file, all others to the working directory.
+unknown name is an error in every layer, so that typos are detected. Paths in the file are relative
+to the file, all others to the working directory. Loaded paths are absolute, so that nothing depends
+on the working directory afterwards.
 """
 
 import difflib
@@ -11,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -25,8 +26,8 @@ FILE_NAME = "vedette.toml"
 FOREIGN_VARIABLE = re.compile(
     r"VEDETTE_(CONFIG|TOKEN|CLUSTER_ADMIN_DSN|INGEST_TOKEN|SHARED|TEST_.*|SERVICE_.*|PORT|PORT_.*)"
 )
-"""Variables that begin like ours and are no settings: the secrets that commands take, the test
-suite's, and the links that Kubernetes makes for a service called vedette."""
+"""Variables with our prefix that are not settings: secrets that commands read, variables of the
+test suite, and the links that Kubernetes creates for a service called vedette."""
 
 _SIZE = re.compile(r"(\d+)\s*([KMGT]i?)?B?", re.IGNORECASE)
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -41,11 +42,12 @@ def load(
     config: Path | None = None,
     typed_as: Mapping[str, str] | None = None,
 ) -> Loaded:
-    """Settings from all layers. `flags` holds those given, by name, as text or typed; `typed_as`
-    what was typed for a flag where it is not `--name-with-dashes`, for messages.
+    """Returns the settings from all layers. `flags` maps names to values, as text or typed.
+    `typed_as` maps a name to the flag that the user typed, if that is not `--name-with-dashes`;
+    messages quote it.
 
-    Raises SettingsError for an unknown name, a bad value, a file that cannot be read, and
-    for settings that do not go together.
+    Raises SettingsError for an unknown name, a bad value, an unreadable file, and conflicting
+    settings.
     """
     given = _named(_from_flags(flags, typed_as))
     variables = _named(_from_environment(environ))
@@ -63,11 +65,18 @@ def load(
 
 def _loaded(typed: Mapping[str, Any], read: Given) -> Loaded:
     origins = {name: read[name][1] if name in read else Origin("default") for name in catalogue()}
-    return Loaded(Settings(**typed), origins)
+    settings = Settings(**typed)
+    paths: dict[str, Any] = {
+        name: value.absolute()
+        for name in catalogue()
+        if isinstance(value := getattr(settings, name), Path)
+    }
+    return Loaded(replace(settings, **paths), origins)
 
 
 def _described(conflict: Conflict, loaded: Loaded) -> str:
-    """With the place of the first of the settings that was given."""
+    """Returns the message of a conflict, with the origin of the first of its settings that was
+    set."""
     origins = [loaded.origins[name] for name in conflict.names]
     return next((one for one in origins if one.place), origins[0]).named(conflict.text)
 
@@ -81,14 +90,14 @@ def _data_within(origin: Origin) -> SettingsError:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What the layers hold, right or wrong."""
+    """Result of checking all layers."""
 
     loaded: Loaded
-    """With the default in place of each wrong value."""
+    """Settings with the default in place of each invalid value."""
     problems: list[str]
-    """All that is wrong, each as `load` says it."""
+    """All problems, with the messages of `load`."""
     wrong: frozenset[str]
-    """The settings that something is wrong with, or may be meant by a name that is none."""
+    """Settings with a problem, and settings similar to an unknown name."""
 
 
 def examine(
@@ -98,8 +107,8 @@ def examine(
     config: Path | None = None,
     typed_as: Mapping[str, str] | None = None,
 ) -> Examined:
-    """All that is wrong with the settings, where `load` raises the first: unknown names and bad
-    values of every layer, and what does not go together of those that are right."""
+    """Returns all problems of the settings, whereas `load` raises the first: unknown names and bad
+    values of every layer, and conflicts between settings whose values are valid."""
     found: list[str] = []
     wrong: set[str] = set()
 
@@ -124,7 +133,7 @@ def examine(
     file: Given = {}
     try:
         file = known(list(_from_file(path, is_named)), may_set_data=is_named)
-    except SettingsError as error:  # nobody knows what it would set
+    except SettingsError as error:  # the file's settings are unknown
         found.append(str(error))
         wrong.update(catalogue())
     read, typed = file | given, {}
@@ -149,7 +158,7 @@ def _noting(found: list[str]) -> Iterator[None]:
 
 
 def _named(layer: Iterable[tuple[str, object, Origin]]) -> Given:
-    """The values of one layer by the names of their settings."""
+    """Returns the values of a layer by the names of their settings."""
     values: Given = {}
     for name, value, origin in layer:
         setting = _known(name, origin)
@@ -166,7 +175,8 @@ def _refuse_twice(setting: Setting, values: Given, origin: Origin) -> None:
 def _config_path(
     config: Path | None, environ: Mapping[str, str], given: Given
 ) -> tuple[Path, bool]:
-    """The file, and whether it was named: a named one must exist and may set `data`."""
+    """Returns the path of the file, and whether the user named it. A named file must exist and may
+    set `data`."""
     if config is not None:
         return config, True
     if CONFIG_VARIABLE in environ:
@@ -198,7 +208,7 @@ def _resolve_path(path: Path, key: str, value: object) -> object:
 
 
 def _line(path: Path, text: str, key: str) -> Origin:
-    """The place of a key of the file, as path:line."""
+    """Returns the origin of a key in the file, as path:line."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.partition("=")[0].strip().strip("\"'") == key:
             return Origin("file", f"{path}:{number}")
@@ -251,7 +261,8 @@ def _check_bounds(value: int, about: About) -> None:
 
 
 def _converted(kind: Any, unit: str, value: object) -> object:
-    """The value as its setting's type; ValueError says what is wanted."""
+    """Returns the value converted to its setting's type. Raises ValueError with the expected
+    form."""
     if get_origin(kind) is Literal:
         return _choice(get_args(kind), value)
     if kind is bool:

@@ -1,4 +1,4 @@
-"""What a setting is: its metadata, where its value came from, and how it is shown."""
+"""Definition of a setting: its metadata, the origin of its value, and its display."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _PASSWORD = re.compile(r"((?<=://)[^/:@]*:|\bpassword=)(?:.*(?=@)|[^&@]*)")
 
 
 class SettingsError(ValueError):
-    """A bad setting; the text names it and the origin of its value."""
+    """Raised for an invalid setting. The message names it and the origin of its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class About:
     most: int | None = None
     alias: str = ""
     secret: bool = False
-    """A DSN: the password in it is hidden."""
+    """Whether the value is a DSN, whose password is hidden."""
     is_password: bool = False
-    """All of it is hidden."""
+    """Whether the whole value is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Origin of a value; `place` is the file and line, the variable or the argument."""
+    """Origin of a value. `place` is the file and line, the variable or the flag."""
 
     layer: Literal["default", "file", "environment", "flag"]
     place: str = ""
 
     def named(self, name: str) -> str:
-        """A setting after the place of its value."""
+        """Returns the name of a setting, prefixed with the place of its value."""
         return f"{self.place}: {name}" if self.place else name
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Origin:
 
 
 def shown(setting: Setting, value: object) -> str | int | bool | list[str] | None:
-    """A value as `vedette config show` prints it: secrets without their password."""
+    """Returns a value as `vedette config show` prints it, with passwords hidden."""
     match value:
         case str() if setting.about.is_password:
             return "***" if value else ""

@@ -15,12 +15,56 @@ WORK_HOURS = (7.6, 17.9)
 """Working hours, local time; shifted by up to an hour per host."""
 
 _WORKSTATION_RATES = (
-    *(0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.08, 0.35, 0.90, 1.00, 1.00, 0.95),
-    *(0.60, 0.85, 1.00, 0.95, 0.90, 0.60, 0.25, 0.12, 0.08, 0.06, 0.05, 0.05),
+    0.05,
+    0.05,
+    0.05,
+    0.05,
+    0.05,
+    0.05,
+    0.08,
+    0.35,
+    0.90,
+    1.00,
+    1.00,
+    0.95,
+    0.60,
+    0.85,
+    1.00,
+    0.95,
+    0.90,
+    0.60,
+    0.25,
+    0.12,
+    0.08,
+    0.06,
+    0.05,
+    0.05,
 )
 _SERVER_RATES = (
-    *(0.45, 0.75, 0.95, 0.60, 0.40, 0.40, 0.45, 0.60, 0.90, 1.00, 1.00, 0.95),
-    *(0.80, 0.95, 1.00, 0.95, 0.90, 0.70, 0.55, 0.50, 0.45, 0.45, 0.40, 0.40),
+    0.45,
+    0.75,
+    0.95,
+    0.60,
+    0.40,
+    0.40,
+    0.45,
+    0.60,
+    0.90,
+    1.00,
+    1.00,
+    0.95,
+    0.80,
+    0.95,
+    1.00,
+    0.95,
+    0.90,
+    0.70,
+    0.55,
+    0.50,
+    0.45,
+    0.45,
+    0.40,
+    0.40,
 )
 """Relative rate by hour of the day; servers run backups at two in the morning."""
 
@@ -47,7 +91,7 @@ def local_hour(host: Host, at_us: int) -> float:
 
 
 def activity_rate(host: Host, at_us: int) -> float:
-    """Relative event rate of the host at that time; only ratios matter."""
+    """Returns the relative event rate of the host at that time; only ratios matter."""
     hour = local_hour(host, at_us) % 24
     rates = _SERVER_RATES if host.is_server else _WORKSTATION_RATES
     here, there = rates[int(hour)], rates[int(hour + 1) % 24]
@@ -70,20 +114,20 @@ class Activity(Generic[M]):
     play: Callable[[M, int], None]
     weight: float
     roles: frozenset[Role] | None = None
-    """None: every role of the operating system."""
+    """Roles that have the activity; None for every role of the operating system."""
     needs_user: bool = False
-    """Only while the user is logged on."""
+    """Whether the activity requires a logged-on user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityTable(Generic[M]):
-    """The activities that a host can do now, with cumulative weights."""
+    """The activities that a host can start now, with cumulative weights."""
 
     plays: tuple[Callable[[M, int], None], ...]
     cumulative: tuple[float, ...]
 
     def sample(self, machine: M) -> Callable[[M, int], None]:
-        """Weighted random choice, like `Random.choices` without building lists."""
+        """Returns a weighted random choice, like `Random.choices` without building lists."""
         sampled = machine.rng.random() * self.cumulative[-1]
         return self.plays[bisect(self.cumulative, sampled, 0, len(self.plays) - 1)]
 

@@ -14,8 +14,25 @@ WEB_NAMES: tuple[str, ...] = tuple(
     f"{label}.{domain}"
     for domain in ("example.com", "example.net", "example.org", "weather.test", "shop.test")
     for label in (
-        *("www", "news", "cdn", "static", "img", "api", "login", "video", "fonts", "maps"),
-        *("telemetry", "ads", "docs", "mail", "forum", "search", "assets", "tracker", "media"),
+        "www",
+        "news",
+        "cdn",
+        "static",
+        "img",
+        "api",
+        "login",
+        "video",
+        "fonts",
+        "maps",
+        "telemetry",
+        "ads",
+        "docs",
+        "mail",
+        "forum",
+        "search",
+        "assets",
+        "tracker",
+        "media",
     )
 )
 UPDATE_NAMES = ("update.windows.test", "dl.windows.test", "ctldl.windows.test", "defender.test")
@@ -42,8 +59,8 @@ _OUTSIDE = ("192.0.2", "198.51.100", "203.0.113")
 
 @lru_cache(maxsize=4096)
 def address_of(name: str) -> str:
-    """The address of a name. The low addresses of the external ranges belong to the attackers
-    (`stories/`)."""
+    """Returns the address of a name. The low addresses of the external ranges belong to the
+    attackers (`stories/`)."""
     inside = _INSIDE.get(name)
     if inside is not None:
         return inside
@@ -52,5 +69,5 @@ def address_of(name: str) -> str:
 
 
 def workstation_address(rng: Random) -> str:
-    """The address of a random workstation."""
+    """Returns the address of a random workstation."""
     return f"10.{rng.choice((20, 30, 40))}.0.{20 + int(rng.random() * 60)}"

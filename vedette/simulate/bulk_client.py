@@ -1,8 +1,8 @@
 """HTTP client that posts `_bulk` bodies over one keep-alive connection, as shippers do.
 
-The response lists the outcome of every event; outcomes are counted in the text without parsing it,
-because it is long and repetitive. 429 and 503 are no errors: the client waits and sends the same
-body again.
+The response lists the outcome of every event. The client counts outcomes in the text without
+parsing it, because it is long and repetitive. 429 and 503 are not errors: the client waits and
+sends the same body again.
 """
 
 import ssl
@@ -18,14 +18,15 @@ from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 _PATH = "/_bulk?filter_path=errors,items.*.error,items.*.status"
 _RETRY_S_MAX = 10.0
 _ATTEMPTS_MAX = 60
-"""Failed attempts of one body before it is given up."""
+"""Maximum failed attempts for one body."""
 
 _TIMEOUT_S = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to post. `ca` is a certificate to trust; without it `insecure` trusts any."""
+    """Destination of the posts. `ca` is a certificate to trust; without it, `insecure` trusts any
+    certificate."""
 
     url: str
     token: str
@@ -33,7 +34,7 @@ class Target:
     insecure: bool = False
 
     def connection(self) -> HTTPConnection:
-        """Raises BadRequestError for a URL that is neither http nor https."""
+        """Opens a connection. Raises BadRequestError for a URL that is neither http nor https."""
         parts = urlsplit(self.url)
         host, port = parts.hostname or "", parts.port
         if parts.scheme == "http":
@@ -45,8 +46,9 @@ class Target:
 
 
 def tls_context(ca: Path | None, *, insecure: bool = False) -> ssl.SSLContext:
-    """Trusts the certificate `ca` (None: those of the system), or any when `insecure`. A server's
-    own certificate may lack some of its addresses, so with `ca` the host name is not checked."""
+    """Returns a context that trusts the certificate `ca` (None: the system's certificates), or any
+    certificate if `insecure`. A server's own certificate may lack some of its addresses, so with
+    `ca` the host name is not checked."""
     context = ssl.create_default_context(cafile=ca)
     if insecure or ca is not None:
         context.check_hostname = False
@@ -60,11 +62,11 @@ class Delivery:
     """The outcome of one body."""
 
     stored: int
-    """Events newly stored."""
+    """Number of events newly stored."""
     known: int
-    """Events stored before, or not kept by the server's settings."""
+    """Number of events already stored, or not kept by the server's settings."""
     refused: int
-    """Events that the server rejected."""
+    """Number of events that the server rejected."""
     waits: int
     """Number of 429 and 503 responses and broken connections."""
     seconds: float
@@ -76,7 +78,7 @@ class Delivery:
 
 
 class BulkConnection:
-    """Posts bodies one after the other. Not safe for threads."""
+    """Posts bodies one after the other. Not thread-safe."""
 
     def __init__(self, target: Target, pause: Callable[[float], None] = time.sleep) -> None:
         self._target = target
@@ -88,9 +90,9 @@ class BulkConnection:
         }
 
     def deliver(self, body: bytes | bytearray, encoding: str = "") -> Delivery:
-        """Posts until the body is acknowledged; `encoding`: its Content-Encoding, if any. Raises
+        """Posts a body until it is acknowledged; `encoding` is its Content-Encoding, if any. Raises
         UnauthorizedError for a refused token, BadRequestError for any other 4xx, and
-        UnavailableError when the server does not answer or refuses for too long."""
+        UnavailableError if the server does not answer or refuses for too long."""
         for attempt in range(_ATTEMPTS_MAX):
             begin = time.perf_counter()
             try:

@@ -1,8 +1,8 @@
-"""One simulated day of the whole fleet, in order of time, as `_bulk` bodies.
+"""One simulated day of the whole fleet, in time order, as `_bulk` bodies.
 
 Time advances in slices of five minutes. Each host has an event budget per slice, proportional to
 its rate at that hour, and runs random activities until it is used up. Events after the end of a
-slice are kept for their own slice.
+slice wait for their own slice.
 """
 
 from bisect import bisect_left
@@ -33,7 +33,7 @@ SLICE_US = 5 * 60 * SECOND_US
 HOUR_US = 3600 * SECOND_US
 
 _LEAD_US = 100_000
-"""Activities may log events slightly before their start time (a DNS query, a pipe)."""
+"""Activities may log events up to this time before their start (a DNS query, a pipe)."""
 
 _STORY_US = 45 * 60 * SECOND_US
 """A story starts at least this long before the end of the day."""
@@ -62,8 +62,8 @@ def iter_batches(
     stories: Sequence[Story] = STORIES,
     batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[Batch]:
-    """About `events` events of `hours` hours from `start_us` (epoch microseconds), in order of
-    time, in bodies of about `batch_bytes`. The same arguments give the same bytes."""
+    """Yields about `events` events from `hours` hours after `start_us` (epoch microseconds), in
+    time order, in bodies of about `batch_bytes`. The same arguments give the same bytes."""
     pieces: list[bytes] = []
     count = size = 0
     at_us = start_us
@@ -89,7 +89,7 @@ def iter_events(
     events: int = 1_000_000,
     stories: Sequence[Story] = STORIES,
 ) -> Iterator[Event]:
-    """The events of `iter_batches` before framing. Frame them in this order."""
+    """Yields the events of `iter_batches` before framing. Frame them in this order."""
     end_us = start_us + int(hours * HOUR_US)
     actors = [_Actor(host, fleet.seed, start_us) for host in fleet.hosts]
     machines = {actor.machine.host.name: actor.machine for actor in actors}
@@ -117,7 +117,8 @@ def iter_events(
 
 
 def _story_start(story: Story, fleet: Fleet, start_us: int, end_us: int) -> int:
-    """The story's hour in the local time of its first host, within the simulated time."""
+    """Returns the start time of a story: its hour in the local time of its first host, within the
+    simulated time."""
     host = fleet.first(story.hosts[0][1])
     wait_hours = (story.hour - local_hour(host, start_us)) % 24
     latest = max(start_us + _LEAD_US, end_us - _STORY_US)
@@ -142,7 +143,7 @@ class _Actor:
         return activity_rate(self.machine.host, at_us)
 
     def act(self, at_us: int, until_us: int, scale: float) -> None:
-        """Logs the events of one slice into the machine's `out`."""
+        """Appends the events of one slice to the machine's `out`."""
         machine = self.machine
         self._update_session(at_us)
         table: ActivityTable[Any] = self._attended if machine.logged_on else self._unattended
@@ -177,7 +178,7 @@ class _Day:
 
 
 def _nobody(_machine: Machine, _at_us: int = 0) -> None:
-    """Servers have no interactive session."""
+    """Does nothing, because servers have no interactive session."""
 
 
 _DAYS: dict[str, _Day] = {

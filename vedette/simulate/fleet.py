@@ -51,11 +51,26 @@ ROLES: tuple[Role, ...] = (
     *("workstation", "developer", "workstation", "linux_web") * 3,
     *("workstation", "workstation", "mac", "developer", "workstation") * 2,
     *("workstation", "linux_app", "workstation") * 2,
-    *("workstation", "developer", "workstation", "workstation", "mac_osquery", "workstation"),
-    *("workstation", "file_server", "workstation", "domain_controller", "workstation"),
-    *("linux_app", "workstation", "web_server", "workstation", "developer", "workstation", "mac"),
+    "workstation",
+    "developer",
+    "workstation",
+    "workstation",
+    "mac_osquery",
+    "workstation",
+    "workstation",
+    "file_server",
+    "workstation",
+    "domain_controller",
+    "workstation",
+    "linux_app",
+    "workstation",
+    "web_server",
+    "workstation",
+    "developer",
+    "workstation",
+    "mac",
 )
-"""One company of 60 hosts; larger fleets repeat it."""
+"""Roles of one company of 60 hosts; larger fleets repeat them."""
 
 OS_OF_ROLE: dict[Role, OsType] = {
     "workstation": "windows",
@@ -88,14 +103,59 @@ _SERVER_NAMES: dict[Role, str] = {
 }
 
 _FIRST_NAMES = (
-    *("Amira", "Bela", "Carmen", "Dario", "Edda", "Farid", "Greta", "Hugo", "Ines", "Jonas"),
-    *("Katja", "Leon", "Mira", "Nils", "Olga", "Pablo", "Quirin", "Rosa", "Stefan", "Tilda"),
-    *("Uwe", "Vera", "Wanda", "Xenia", "Yusuf", "Zora"),
+    "Amira",
+    "Bela",
+    "Carmen",
+    "Dario",
+    "Edda",
+    "Farid",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jonas",
+    "Katja",
+    "Leon",
+    "Mira",
+    "Nils",
+    "Olga",
+    "Pablo",
+    "Quirin",
+    "Rosa",
+    "Stefan",
+    "Tilda",
+    "Uwe",
+    "Vera",
+    "Wanda",
+    "Xenia",
+    "Yusuf",
+    "Zora",
 )
 _LAST_NAMES = (
-    *("Abel", "Brandt", "Castell", "Dorn", "Ebner", "Falk", "Gruber", "Hartwig", "Iversen"),
-    *("Jansen", "Kessler", "Lorenz", "Marten", "Nowak", "Ostrow", "Perlin", "Quast", "Riedel"),
-    *("Sommer", "Tanner", "Ulbrich", "Vogt", "Weller", "Yilmaz", "Zander"),
+    "Abel",
+    "Brandt",
+    "Castell",
+    "Dorn",
+    "Ebner",
+    "Falk",
+    "Gruber",
+    "Hartwig",
+    "Iversen",
+    "Jansen",
+    "Kessler",
+    "Lorenz",
+    "Marten",
+    "Nowak",
+    "Ostrow",
+    "Perlin",
+    "Quast",
+    "Riedel",
+    "Sommer",
+    "Tanner",
+    "Ulbrich",
+    "Vogt",
+    "Weller",
+    "Yilmaz",
+    "Zander",
 )
 _DEPARTMENTS = ("finance", "sales", "hr", "legal", "operations", "support")
 
@@ -116,7 +176,7 @@ SERVER_SITE = Site("dc1", 10, 0)
 @dataclass(frozen=True, slots=True)
 class User:
     login: str
-    """Without the domain: `m.kessler`."""
+    """Login without the domain: `m.kessler`."""
     full_name: str
     department: str
     sid: str
@@ -127,13 +187,13 @@ class User:
 class Host:
     index: int
     name: str
-    """Full host name, lower case."""
+    """Full host name in lower case."""
     role: Role
     os_type: OsType
     site: Site
     ip: str
     user: User
-    """The user; on servers, the responsible administrator."""
+    """The user of the host; for servers, the responsible administrator."""
     ring: int
     """Update ring, 0 or 1: selects the installed version of a program."""
     agent_id: str
@@ -155,7 +215,7 @@ class Fleet:
     hosts: tuple[Host, ...]
 
     def first(self, role: Role) -> Host:
-        """The first host of a role. Raises LookupError when the fleet is too small."""
+        """Returns the first host of a role. Raises LookupError if the fleet is too small."""
         for host in self.hosts:
             if host.role == role:
                 return host
@@ -163,7 +223,8 @@ class Fleet:
 
 
 def build_fleet(seed: int, host_count: int = 60, *, only: OsType | None = None) -> Fleet:
-    """Deterministic. `only` keeps the roles of one operating system."""
+    """Builds a fleet deterministically from the seed. `only` restricts it to the roles of one
+    operating system."""
     rng = Random(f"fleet {seed}")
     roles = [role for role in ROLES if only in (None, OS_OF_ROLE[role])]
     numbers: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Load generator: the simulated fleet at a given event rate, for a given time or count.
 
 Each connection has its own endpoints and one request in flight, so the events of an endpoint arrive
-in order. Bodies come from templates (`template.py`). The rate is kept over all connections; when
-the server falls behind, missed events are skipped, not caught up.
+in order. Bodies come from templates (`template.py`). The rate applies to all connections together.
+If the server falls behind, missed events are skipped, not caught up.
 """
 
 import resource
@@ -18,7 +18,7 @@ from vedette.simulate.template import Cycle, Template, record_templates
 
 SECONDS_DEFAULT = 60
 RECORDED_EVENTS = 96_000
-"""Events in all templates together, about 130 MB: as many distinct ones as memory allows."""
+"""Events in all templates together, about 130 MB: as many distinct events as memory allows."""
 
 TEMPLATES_MIN = 3
 _BEHIND_S_MAX = 0.5
@@ -27,14 +27,14 @@ _BEHIND_S_MAX = 0.5
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """How much to send, and how fast."""
+    """Amount and rate of the load."""
 
     endpoints: int = 200
     events_per_s: float = 10_000
-    """0: as fast as the server acknowledges."""
+    """0 sends as fast as the server acknowledges."""
     seconds: float = SECONDS_DEFAULT
     events_max: int = 0
-    """0: limited by time only."""
+    """0 limits the run by time only."""
     connections: int = 12
     events_per_request: int = 4_000
     seed: int = 1
@@ -56,18 +56,18 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What was sent and acknowledged. Times in seconds unless named otherwise."""
+    """Sent and acknowledged events. Times in seconds unless named otherwise."""
 
     seconds: float
     sent: int
-    """Events posted, each counted once however often it was sent again."""
+    """Events posted, each counted once, however often it was sent again."""
     stored: int
     known: int
     refused: int
     waits: int
     errors: tuple[str, ...]
     events_per_s: float
-    """Acknowledged."""
+    """Acknowledged events per second."""
     latency_p50_ms: float
     latency_p95_ms: float
     latency_max_ms: float
@@ -129,8 +129,8 @@ def run_load(
     target: Target,
     watch: Callable[[LoadCounters, float], None] | None = None,
 ) -> LoadResult:
-    """Sends until the plan's time or count is used up; `watch` is called four times a second with
-    the counters and the elapsed seconds. Templates are recorded before the clock starts."""
+    """Sends until the plan's time or count is used up; calls `watch` four times per second with the
+    counters and the elapsed seconds. Templates are recorded before the clock starts."""
     parts = [
         record_templates(part, plan.templates_each, plan.events_per_request, int(time.time()))
         for part in split_fleet(plan)

@@ -25,48 +25,50 @@ class Process:
     user: str
     start_us: int
     key: bytes
-    """What identifies it in its events: ProcessGuid, or the id of the audit event that began it."""
+    """Identifier of the process in its events: ProcessGuid, or the id of the audit event that
+    started it."""
     subject: bytes
-    """The members that every event of this process begins with, rendered."""
+    """Rendered members at the beginning of every event of this process."""
     tail: bytes
-    """Those that most of its events end with."""
+    """Rendered members at the end of most of its events."""
     parent: "Process | None" = None
 
 
 class Machine(ABC):
-    """State of a host, and its logged events that were not taken yet."""
+    """State of a host, and its logged events that `day.py` has not taken yet."""
 
     def __init__(self, host: Host, seed: int, start_us: int) -> None:
         self.host = host
         self.rng = Random(f"{seed} {host.name}")
         self.out: list[Event] = []
         self.resident: dict[str, Process] = {}
-        """Long-running processes by their name in the day modules."""
+        """Maps name in the day modules to long-running process."""
         self.logged_on = False
         self.start_us = start_us
         self.boot_us = start_us - int((6 + 90 * self.rng.random()) * 3600) * SECOND_US
         self._pids = self.rng.randrange(2_000, 9_000, 4)
 
     def next_pid(self) -> int:
-        """Pids increase and wrap around as on a real host; they are reused, never at once."""
+        """Returns a new pid. Pids increase and wrap around as on a real host; they are reused, but
+        never at the same time."""
         self._pids += 4 * (1 + int(self.rng.random() * 6))
         if self._pids > 64_000:
             self._pids = 2_000 + self._pids % 4
         return self._pids
 
     def nonce(self) -> str:
-        """Eight hex digits for temporary names."""
+        """Returns eight hex digits for temporary names."""
         return f"{self.rng.getrandbits(32):08x}"
 
     def within(self, seconds: float) -> int:
-        """A random duration below `seconds`, in microseconds."""
+        """Returns a random duration below `seconds`, in microseconds."""
         return int(self.rng.random() * seconds * SECOND_US)
 
     @abstractmethod
     def add_running(
         self, name: str, path: str, command_line: str, user: str, start_us: int
     ) -> Process:
-        """A process that started before the sensor: it has no creation event."""
+        """Adds a process that started before the sensor: it has no creation event."""
 
     @abstractmethod
     def run(
@@ -88,11 +90,11 @@ class Machine(ABC):
         *,
         udp: bool = False,
     ) -> None:
-        """An outgoing connection, preceded by a DNS query when a name is given."""
+        """Logs an outgoing connection, preceded by a DNS query if a name is given."""
 
     @abstractmethod
     def accept(self, at_us: int, process: Process, address: str, port: int) -> None:
-        """An incoming connection to the local `port`."""
+        """Logs an incoming connection to the local `port`."""
 
     @abstractmethod
     def write(self, at_us: int, process: Process, path: str) -> None:
@@ -102,5 +104,5 @@ class Machine(ABC):
     def delete(self, at_us: int, process: Process, path: str) -> None: ...
 
     def root(self) -> Process:
-        """The ancestor of daemons and of processes without a parent."""
+        """Returns the ancestor of daemons and of processes without a parent."""
         return self.resident["root"]

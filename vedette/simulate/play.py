@@ -1,4 +1,4 @@
-"""Runs an attack story on the machines of a fleet: each step becomes the events that it logs."""
+"""Runs an attack story on the machines of a fleet: each step logs its events."""
 
 from collections.abc import Mapping
 
@@ -26,17 +26,17 @@ from vedette.simulate.story import (
 from vedette.simulate.windows.machine import WindowsMachine, domain_user
 
 Cast = dict[str, Machine]
-"""Machines by their names in the story."""
+"""Maps name in the story to machine."""
 
 
 def assign_hosts(story: Story, fleet: Fleet, machines: Mapping[str, Machine]) -> Cast:
-    """Assigns a machine to each host name of the story. Raises LookupError when the fleet has no
-    host of a role."""
+    """Assigns a machine to each host name of the story. Raises LookupError if the fleet has no host
+    with a role."""
     return {name: machines[fleet.first(role).name] for name, role in story.hosts}
 
 
 def play(story: Story, cast: Cast, start_us: int) -> int:
-    """Runs all steps from `start_us`; returns the time of the last, epoch microseconds."""
+    """Runs all steps from `start_us`; returns the time of the last step, epoch microseconds."""
     scene = _StoryRun(cast)
     at_us = start_us
     for step in story.steps:
@@ -116,7 +116,8 @@ class _StoryRun:
             machine.delete(at + number * 30_000 + 9_000, actor, path)
 
     def _actor(self, host: str, name: str) -> Process:
-        """The story's process, a resident process of the day, or the root process."""
+        """Returns the story's process, else a resident process of the day, else the root
+        process."""
         machine = self._cast[host]
         own = self._actors.get((host, name))
         return own or machine.resident.get(name) or machine.root()

@@ -1,4 +1,4 @@
-"""A simulated sensor: enrols, checks in, and does what it is ordered, so that hosts of a simulated
+"""A simulated sensor: enrolls, checks in and executes its orders, so that hosts of a simulated
 fleet can be isolated. It sends no events; the fleet's logs report its host."""
 
 import json
@@ -14,7 +14,7 @@ VERSION: Final = "1.0.0"
 
 @dataclass(slots=True)
 class SimulatedSensor:
-    """The sensor of one host; `credential` is `ID:KEY`, "" before it is enrolled."""
+    """The sensor of one host; `credential` is `ID:KEY`, "" before enrollment."""
 
     hostname: str
     os_type: str
@@ -22,17 +22,18 @@ class SimulatedSensor:
     is_isolating: bool = False
     restarted: bool = False
     utc_offset_min: int = 0
-    """Minutes that the zone of the host is ahead of UTC."""
+    """UTC offset of the host's time zone in minutes, positive east of UTC."""
 
     def enrol(self, connection: HTTPConnection, secret: str) -> None:
-        """Raises UnavailableError when the server refuses."""
+        """Enrolls with the secret of a sensor group. Raises UnavailableError if the server
+        refuses."""
         host = {"hostname": self.hostname, "machine_id": self.hostname, "os_type": self.os_type}
         body = {"secret": secret, "sensor_version": VERSION, "host": host}
         answer = _post(connection, "/sensor/v1/enrol", body, {})
         self.credential = f"{answer['sensor_id']}:{answer['key']}"
 
     def check_in(self, connection: HTTPConnection) -> None:
-        """Says what it did since the last time, and carries out its orders."""
+        """Reports the actions since the last check-in, and executes its orders."""
         said = {
             **{"clock_us": time.time_ns() // 1_000, "sensor_version": VERSION},
             "utc_offset_min": self.utc_offset_min,

@@ -1,7 +1,7 @@
 """The installed software as data: programs and modules with versions, vendors and signatures.
 
-File hashes are derived from path and version, so the same build has the same hashes on every host,
-and another version has others.
+File hashes are derived from file name and version, so the same build has the same hashes on every
+host, and another version has different ones.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,15 @@ class Hashes:
     imphash: str
 
     def sysmon(self) -> str:
-        """In Sysmon's form: `MD5=...,SHA256=...,IMPHASH=...` in upper case."""
+        """Returns the hashes in Sysmon's form: `MD5=...,SHA256=...,IMPHASH=...` in upper case."""
         md5_, sha256_, imphash = self.md5.upper(), self.sha256.upper(), self.imphash.upper()
         return f"MD5={md5_},SHA256={sha256_},IMPHASH={imphash}"
 
 
 @lru_cache(maxsize=16_384)
 def file_hashes(path: str, version: str) -> Hashes:
-    """Hashes of a file by name and version, in any folder: hex, lower case."""
+    """Returns the hashes of a file by name and version, independent of its folder: hex, lower
+    case."""
     content = f"{path.rsplit(chr(92), 1)[-1].lower()}|{version}".encode()
     return Hashes(
         md5(content, usedforsecurity=False).hexdigest(),
@@ -34,11 +35,11 @@ def file_hashes(path: str, version: str) -> Hashes:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An executable or module. Empty `signer`: unsigned."""
+    """An executable or module. An empty `signer` means unsigned."""
 
     path: str
     versions: tuple[str, str]
-    """By update ring of the host."""
+    """Versions by update ring of the host."""
     description: str
     product: str
     company: str
@@ -108,7 +109,7 @@ WINDOWS_PROGRAMS: tuple[Image, ...] = (
     _system("nslookup.exe", "nslookup"),
     _system("gpupdate.exe", "Microsoft® Group Policy Update Utility"),
     _system("rundll32.exe", "Windows host process (Rundll32)"),
-    _system("reg.exe", "SegmentAssigner Console Tool"),
+    _system("reg.exe", "Registry Console Tool"),
     _system("schtasks.exe", "Task Scheduler Configuration Tool"),
     _system("taskhostw.exe", "Host Process for Windows Tasks"),
     _system("dllhost.exe", "COM Surrogate"),
@@ -246,13 +247,48 @@ WINDOWS_PROGRAMS: tuple[Image, ...] = (
 )
 
 _DLL_NAMES = (
-    *("ntdll.dll", "kernel32.dll", "KernelBase.dll", "msvcrt.dll", "sechost.dll", "rpcrt4.dll"),
-    *("advapi32.dll", "user32.dll", "gdi32.dll", "combase.dll", "ucrtbase.dll", "imm32.dll"),
-    *("bcrypt.dll", "crypt32.dll", "ws2_32.dll", "winhttp.dll", "dnsapi.dll", "iphlpapi.dll"),
-    *("ole32.dll", "oleaut32.dll", "shell32.dll", "shlwapi.dll", "propsys.dll", "uxtheme.dll"),
-    *("amsi.dll", "mscoree.dll", "wldp.dll", "version.dll", "profapi.dll", "userenv.dll"),
-    *("taskschd.dll", "wbemcomn.dll", "netapi32.dll", "samlib.dll", "dbghelp.dll", "dbgcore.dll"),
-    *("dwmapi.dll", "d3d11.dll", "dxgi.dll", "msctf.dll", "xmllite.dll", "urlmon.dll"),
+    "ntdll.dll",
+    "kernel32.dll",
+    "KernelBase.dll",
+    "msvcrt.dll",
+    "sechost.dll",
+    "rpcrt4.dll",
+    "advapi32.dll",
+    "user32.dll",
+    "gdi32.dll",
+    "combase.dll",
+    "ucrtbase.dll",
+    "imm32.dll",
+    "bcrypt.dll",
+    "crypt32.dll",
+    "ws2_32.dll",
+    "winhttp.dll",
+    "dnsapi.dll",
+    "iphlpapi.dll",
+    "ole32.dll",
+    "oleaut32.dll",
+    "shell32.dll",
+    "shlwapi.dll",
+    "propsys.dll",
+    "uxtheme.dll",
+    "amsi.dll",
+    "mscoree.dll",
+    "wldp.dll",
+    "version.dll",
+    "profapi.dll",
+    "userenv.dll",
+    "taskschd.dll",
+    "wbemcomn.dll",
+    "netapi32.dll",
+    "samlib.dll",
+    "dbghelp.dll",
+    "dbgcore.dll",
+    "dwmapi.dll",
+    "d3d11.dll",
+    "dxgi.dll",
+    "msctf.dll",
+    "xmllite.dll",
+    "urlmon.dll",
 )
 
 WINDOWS_MODULES: tuple[Image, ...] = (
@@ -279,14 +315,15 @@ WINDOWS_MODULES: tuple[Image, ...] = (
 KNOWN_IMAGES: dict[str, Image] = {
     image.path.lower(): image for image in (*WINDOWS_PROGRAMS, *WINDOWS_MODULES)
 }
-"""By lower-case path."""
+"""Maps lower-case path to image."""
 
 PROGRAM: dict[str, str] = {
     image.path.rsplit("\\", 1)[-1].lower(): image.path for image in WINDOWS_PROGRAMS
 }
-"""Full path by lower-case file name."""
+"""Maps lower-case file name to full path."""
 
 
 def image_of(path: str) -> Image:
-    """The catalogue entry of a file; an unknown file has no version, vendor or signature."""
+    """Returns the catalogue entry of a file; an unknown file has no version, vendor or
+    signature."""
     return KNOWN_IMAGES.get(path.lower()) or Image(path, ("-", "-"), "-", "-", "-", "-", "")

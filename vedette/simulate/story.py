@@ -1,7 +1,7 @@
 """Attack stories as data: a sequence of steps, each with its ATT&CK technique.
 
-Placeholders in texts: `<user>`, `<profile>` (home folder) and `<sid>` are those of the step's host;
-`<files.name>` and `<files.ip>` those of the story's host `files`.
+Placeholders in texts: `<user>`, `<profile>` (home folder) and `<sid>` refer to the step's host;
+`<files.name>` and `<files.ip>` to the story's host `files`.
 """
 
 from base64 import b64encode
@@ -13,7 +13,7 @@ from vedette.simulate.fleet import Role
 @dataclass(frozen=True, slots=True)
 class Step:
     """An action on `host` (a name of the story), `after_s` seconds after the previous step. `actor`
-    is a process: of an earlier `Run` on that host, or a resident process of the day."""
+    is a process: one started by an earlier `Run` on that host, or a resident process of the day."""
 
     after_s: float
     host: str
@@ -33,7 +33,7 @@ class Run(Step):
 
 @dataclass(frozen=True, slots=True)
 class End(Step):
-    """Ends the process."""
+    """Ends the process of `actor`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class NetworkLogon(Step):
 
 @dataclass(frozen=True, slots=True)
 class InstallService(Step):
-    """`actor` is the service's name."""
+    """Installs a service; `actor` is its name."""
 
     command: str
 
@@ -123,7 +123,7 @@ class Story:
     name: str
     title: str
     hosts: tuple[tuple[str, Role], ...]
-    """Host names used by the steps, each with a role; the first host of that role is used."""
+    """Host names used by the steps, each with a role; the first host with that role is used."""
     hour: float
     """Start, in the local time of the first host."""
     steps: tuple[Step, ...]
@@ -132,10 +132,10 @@ class Story:
 
     @property
     def techniques(self) -> tuple[str, ...]:
-        """ATT&CK techniques in the order they are used, each once."""
+        """ATT&CK techniques in order of use, each once."""
         return tuple(dict.fromkeys(step.technique for step in self.steps if step.technique))
 
 
 def encoded(script: str) -> str:
-    """What follows PowerShell's `-EncodedCommand`."""
+    """Returns the argument of PowerShell's `-EncodedCommand`."""
     return b64encode(script.encode("utf-16-le")).decode()

@@ -12,32 +12,32 @@ from vedette.simulate.timestamps import MILLIS, second_text
 
 
 class Stream(Protocol):
-    """Frames event bodies. Call in order of time, because sequence numbers increase."""
+    """Frames event bodies. Call it in time order, because sequence numbers increase."""
 
     framing_bytes: int
     """Approximate bytes that a frame adds to a body; record ids grow."""
 
     def frame(self, at_us: int, body: bytes) -> tuple[bytes, ...]:
-        """Action line and document as pieces, each with its line end."""
+        """Returns action line and document as pieces, each with its line end."""
         ...
 
 
 Event = tuple[int, Stream, bytes]
-"""Time in epoch microseconds, where it is logged, body in that stream's own shape."""
+"""(time in epoch microseconds, stream, body in the format of that stream)."""
 
 _STAMPS_BYTES = 50
-"""Two times and a record id."""
+"""Size of two times and a record id."""
 
 time_of: Callable[[Event], int] = itemgetter(0)
 
 
 class SysmonStream:
-    """Sysmon events of one id: inserts the envelope's time, the record id and UtcTime."""
+    """Sysmon events of one event id: inserts the envelope's time, the record id and UtcTime."""
 
     __slots__ = ("_parts", "_record_ids", "framing_bytes")
 
     def __init__(self, parts: tuple[bytes, bytes, bytes, bytes, bytes], ids: Iterator[int]) -> None:
-        """`parts`: the text before, between and after time, record id, UtcTime and body."""
+        """`parts` are the texts before, between and after time, record id, UtcTime and body."""
         self.framing_bytes = sum(map(len, parts)) + _STAMPS_BYTES
         self._parts = parts
         self._record_ids = ids
@@ -52,12 +52,12 @@ class SysmonStream:
 
 
 class EventLogStream:
-    """Other event-log records of one id: inserts the envelope's time and the record id."""
+    """Other event-log records of one event id: inserts the envelope's time and the record id."""
 
     __slots__ = ("_parts", "_record_ids", "framing_bytes")
 
     def __init__(self, parts: tuple[bytes, bytes, bytes, bytes], ids: Iterator[int]) -> None:
-        """`parts`: the text before, between and after time, record id and body."""
+        """`parts` are the texts before, between and after time, record id and body."""
         self.framing_bytes = sum(map(len, parts)) + _STAMPS_BYTES
         self._parts = parts
         self._record_ids = ids

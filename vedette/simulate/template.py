@@ -1,9 +1,9 @@
 """Templates of `_bulk` bodies that can be sent repeatedly, each time as new events.
 
-A template is a body of recorded events with the offsets of what has to differ each time: times,
-record ids, GUIDs and pids of processes that start in it, ephemeral ports, and the random part of
-temporary names. Filling it takes a few slice assignments per event, which leaves the cores to the
-server.
+A template is a body of recorded events with the offsets of the values that must differ each time:
+times, record ids, GUIDs and pids of processes that start in it, ephemeral ports, and the random
+part of temporary names. Filling it takes a few slice assignments per event, which leaves the cores
+to the server.
 
 Processes may span several templates, so all templates of a connection share one `Cycle`. Processes
 that started before the recording keep their GUID, as services do.
@@ -52,15 +52,15 @@ class Cycle:
     """State shared by the templates of one connection, which are sent in turn."""
 
     record_ids: list[int] = field(default_factory=list)
-    """The last one given, by stream: a (host, channel)."""
+    """Last record id by stream: a (host, channel)."""
     guids: list[bytes] = field(default_factory=list)
-    """By process: the 27 characters of its GUID after the host's."""
+    """Last 27 characters of each process's GUID, after the host's prefix."""
     pids: list[bytes] = field(default_factory=list)
-    """By process, five digits."""
+    """Pid of each process, as five digits."""
     next_pids: list[int] = field(default_factory=list)
-    """By host."""
+    """Last used pid slot of each host."""
     sequence: int = 0
-    """Numbers everything that must be new: processes, ports, names."""
+    """Counter for all values that must be new: processes, ports, names."""
 
 
 @dataclass(slots=True)
@@ -74,16 +74,16 @@ class Template:
     ports: "array[int]" = field(default_factory=lambda: array("L"))
     nonces: "array[int]" = field(default_factory=lambda: array("L"))
     records: list[tuple[int, int]] = field(default_factory=list)
-    """(offset, stream)"""
+    """(offset, stream) of each record id."""
     guids: list[tuple[int, int]] = field(default_factory=list)
-    """(offset, process)"""
+    """(offset, process) of each GUID."""
     pids: list[tuple[int, int]] = field(default_factory=list)
-    """(offset, process)"""
+    """(offset, process) of each pid."""
     births: list[tuple[int, int]] = field(default_factory=list)
-    """(process, host) of those that begin here"""
+    """(process, host) of the processes that start in this template."""
 
     def fill(self, cycle: Cycle, second: int) -> None:
-        """Fills in the events of `second` (epoch)."""
+        """Fills the body for the epoch second `second`."""
         body = self.body
         self._assign_process_ids(cycle, second)
         self._fill_times(*second_text(second))
@@ -99,8 +99,8 @@ class Template:
         self._fill_unique_ids(cycle)
 
     def _assign_process_ids(self, cycle: Cycle, second: int) -> None:
-        """A new GUID contains the second of its start
-        (docs/telemetry-formats.md#what-real-data-teach, fact 2)."""
+        """Assigns new GUIDs, which contain the second of the process start
+        (docs/telemetry-formats.md#what-real-data-teach, fact 2), and new pids."""
         start = b"%04x-%04x-" % (second & 0xFFFF, second >> 16)
         for process, host in self.births:
             cycle.sequence += 1
@@ -130,7 +130,8 @@ class Template:
 def record_templates(
     fleet: Fleet, template_count: int, events_each: int, now_s: int
 ) -> tuple[list[Template], Cycle]:
-    """Templates of a fleet of Windows hosts, to be sent in this order, repeatedly."""
+    """Returns templates of a fleet of Windows hosts, to be sent in this order, repeatedly, and
+    their cycle."""
     recorder = _Recorder(_RECORDING_START_US, now_s)
     total = template_count * events_each
     recording = iter_events(
@@ -142,7 +143,7 @@ def record_templates(
 
 
 class _Recorder:
-    """Converts framed events to templates, and numbers what they share."""
+    """Converts framed events to templates, and numbers their shared values."""
 
     def __init__(self, start_us: int, now_s: int) -> None:
         self.cycle = Cycle()
@@ -154,7 +155,7 @@ class _Recorder:
         self._by_pid: dict[tuple[int, bytes], int] = {}
 
     def template(self, lines: Iterator[bytes], events: int) -> Template:
-        """A template of the next events."""
+        """Returns a template of the next events."""
         template = Template(bytearray())
         for line in islice(lines, events):
             self._add(template, line)
@@ -195,8 +196,8 @@ class _Recorder:
         body += line[position:]
 
     def _add_process(self, template: Template, match: re.Match[bytes], host: int) -> int:
-        """Records GUID and pid of a process that starts in the recording; copies those of others.
-        Returns the offset in the line up to which it copied."""
+        """Adds GUID and pid of a process that starts in the recording to the template; copies those
+        of other processes. Returns the offset in the line up to which it copied."""
         body, guid = template.body, match["guid"]
         if guid_start_us("00000000-" + guid.decode()) < self._start_s * 1_000_000:
             body += match.string[match.start("guid") : match.end("pid")]
@@ -216,7 +217,7 @@ class _Recorder:
 
     @staticmethod
     def _number(numbers: dict[bytes, int], name: bytes, counters: list[int], first: int) -> int:
-        """The number of a name; a new one gets a counter starting at `first`."""
+        """Returns the number of a name; a new name gets a counter that starts at `first`."""
         number = numbers.get(name)
         if number is None:
             number = numbers[name] = len(numbers)

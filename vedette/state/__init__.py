@@ -1,1 +1,2 @@
-"""Control state: who may do what, and which hosts there are. SQLite or PostgreSQL."""
+"""Control state: accounts and rights, hosts and sensors, policies and jobs, in SQLite or
+PostgreSQL."""

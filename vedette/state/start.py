@@ -1,7 +1,8 @@
 """Migrates the state database to this version's schema, and creates the first credentials.
 
-Each is one transaction under one lock, so that of several servers that start at once on one
-PostgreSQL exactly one does it. A schema newer than this program is refused, never touched.
+Each is one transaction under one lock, so that of several servers that start together on one
+PostgreSQL database exactly one does it. A schema newer than this program is refused and never
+changed.
 """
 
 import secrets
@@ -16,8 +17,9 @@ from sqlalchemy.exc import DBAPIError
 
 from vedette import limits
 from vedette.errors import StartError, UnavailableError
+from vedette.file_tree import matching
 from vedette.state.accounts import tokens, users
-from vedette.state.db.database import Database
+from vedette.state.db.database import Database, check_references
 from vedette.state.db.schema import USER
 from vedette.state.policy import groups
 
@@ -28,15 +30,19 @@ FIRST_USERNAME = "admin"
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 START_LOCK = {"postgresql": "SELECT pg_advisory_xact_lock(7310014021)", "sqlite": "SELECT 1"}
-"""Excludes other servers until the transaction ends; SQLite's writers exclude each other."""
+"""Lock that excludes other servers until the transaction ends. SQLite's writers exclude each other
+anyway."""
 
 MOVE_TABLE = "state_move"
-"""Is there while the state of another database is being moved into this one."""
+"""Table that exists while the state of another database is being moved into this one."""
+
+_SEQUENCES = "sqlite_sequence"
+"""SQLite's table of highest ids; it is missing without autoincrement tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstCredentials:
-    """Credentials that a new server prints once. Only hashes are kept."""
+    """Credentials that a new server prints once. The server stores only hashes."""
 
     username: str
     password: str
@@ -47,10 +53,11 @@ class FirstCredentials:
 def start(
     database: Database, now_us: int, token_lifetime_us: int = limits.TOKEN_LIFETIME_US
 ) -> FirstCredentials | None:
-    """Migrates; creates the first administrator where there is no user, else returns None.
-    `token_lifetime_us` is of the first tokens; 0: they never expire.
+    """Migrates the schema. Creates and returns the first administrator's credentials if there is no
+    user, else None.
 
-    Raises StartError when the database cannot be reached or belongs to a newer version.
+    `token_lifetime_us` applies to the first tokens; 0: they never expire. Raises StartError if the
+    database is unreachable or belongs to a newer version.
     """
     with _current(database) as connection:
         if not connection.scalar(select(func.count()).select_from(USER)):
@@ -62,9 +69,9 @@ def start(
 
 
 def migrate(database: Database) -> None:
-    """Migrates, and leaves it to the first server to make an administrator.
+    """Migrates the schema without creating an administrator; the first server does.
 
-    Raises what `start` raises.
+    Raises the errors of `start`.
     """
     with _current(database):
         pass
@@ -72,9 +79,9 @@ def migrate(database: Database) -> None:
 
 @contextmanager
 def _current(database: Database) -> Iterator[Connection]:
-    """An exclusive transaction in a database of this version's schema."""
+    """Opens an exclusive transaction after migrating to this version's schema."""
     try:
-        with database.writing() as connection:
+        with database.migrating() as connection:
             connection.execute(text(START_LOCK[connection.dialect.name]))
             _refuse_half(connection)
             _migrate(connection)
@@ -85,7 +92,7 @@ def _current(database: Database) -> Iterator[Connection]:
 
 
 def is_unused(database: Database) -> bool:
-    """Whether no server was ever started on it. Raises what `start` raises."""
+    """Whether no server was ever started on the database. Raises the errors of `start`."""
     try:
         with database.reading() as connection:
             return _revision(connection) is None or not connection.scalar(
@@ -96,8 +103,8 @@ def is_unused(database: Database) -> bool:
 
 
 def check_current(database: Database) -> None:
-    """Raises StartError unless the schema is exactly this version's: for commands that run
-    while a server does, and must not migrate its database."""
+    """Raises StartError unless the schema is exactly this version's. For commands that run beside a
+    server and must not migrate its database."""
     try:
         with database.reading() as connection:
             found = _revision(connection)
@@ -105,8 +112,8 @@ def check_current(database: Database) -> None:
         raise StartError(f"the state database cannot be used: {_cause(error)}") from error
     if found is None:
         raise StartError("the state database is empty: start the server on it once")
-    _refuse_newer(found)
-    if found != max(_revisions()):
+    _refuse_unknown(found)
+    if found != newest_revision():
         raise StartError("the state database is of an older version: start the server on it once")
 
 
@@ -121,10 +128,10 @@ def _refuse_half(connection: Connection) -> None:
 def _migrate(connection: Connection) -> None:
     found = _revision(connection)
     if found is not None:
-        _refuse_newer(found)
-    if found == max(_revisions()):
+        _refuse_unknown(found)
+    if found == newest_revision():
         return
-    # A tenth of a second to import, which most starts and every other command can do without.
+    # Importing Alembic takes a tenth of a second, which most starts and all other commands save.
     from alembic import command
     from alembic.config import Config
 
@@ -132,7 +139,28 @@ def _migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    counted = _counted_ids(connection)
     command.upgrade(config, "head")
+    _count_on(connection, counted)
+    check_references(connection)
+
+
+def _counted_ids(connection: Connection) -> dict[str, int]:
+    """Maps each SQLite table whose ids are never reused to its highest id ever."""
+    if connection.dialect.name != "sqlite" or not inspect(connection).has_table(_SEQUENCES):
+        return {}
+    query = text(f"SELECT name, seq FROM {_SEQUENCES}")
+    return {name: int(number) for name, number in connection.execute(query)}
+
+
+def _count_on(connection: Connection, counted: dict[str, int]) -> None:
+    """Restores the counters of ids. SQLite changes most of a table by copying it, and the copy
+    counts only existing ids."""
+    now = _counted_ids(connection)
+    for name, number in counted.items():
+        if now.get(name, number) < number:
+            update = text(f"UPDATE {_SEQUENCES} SET seq = :number WHERE name = :name")
+            connection.execute(update, {"name": name, "number": number})
 
 
 def _first_credentials(connection: Connection, now_us: int, expires_us: int) -> FirstCredentials:
@@ -152,7 +180,7 @@ def _first_credentials(connection: Connection, now_us: int, expires_us: int) -> 
 
 
 def _revision(connection: Connection) -> str | None:
-    """The newest migration that the database has; None for one without a schema."""
+    """Returns the newest applied migration; None for a database without a schema."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -160,20 +188,26 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _revisions() -> set[str]:
-    """Of all migrations. They are one chain in the order of their names, which begin with them."""
-    return {path.name.partition("_")[0] for path in _MIGRATIONS.glob("versions/[0-9]*.py")}
+    """Returns the revisions of all migrations. They form one chain in the order of the file names,
+    which begin with them."""
+    return {path.name.partition("_")[0] for path in matching(_MIGRATIONS, "versions/[0-9]*.py")}
 
 
 def newest_revision() -> str:
-    """The newest migration of this version."""
+    """Returns the newest migration of this version."""
     return max(_revisions())
 
 
-def _refuse_newer(revision: str) -> None:
-    if revision not in _revisions():
+def _refuse_unknown(revision: str) -> None:
+    if revision > newest_revision():
         raise StartError(
             f"the state database is of a newer version of Vedette (schema {revision}); "
             "run that version, or restore the backup made before the upgrade"
+        )
+    if revision not in _revisions():
+        raise StartError(
+            f"the state database is of an older version of Vedette (schema {revision}), from "
+            "before the first release: it cannot be upgraded"
         )
 
 

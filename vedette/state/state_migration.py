@@ -1,9 +1,9 @@
-"""Moves the state of a stopped server from SQLite to PostgreSQL: resumable, and verified.
+"""Moves the state of a stopped server from SQLite to PostgreSQL: resumable and verified.
 
-Each table is one transaction: all rows of it are there, as often as here and with the same values,
-or none. Count and checksum are computed from the rows as the program reads them on either side, so
-they are equal whatever the engines store. A run that was interrupted is continued by the next. The
-table `state_move` stands in PostgreSQL until all is there: no server starts before.
+Each table is one transaction: it gets all rows with the same values, or none. Row count and
+checksum are computed from the rows as the program reads them from either database, so they do not
+depend on storage formats. An interrupted run is continued by the next one. The table `state_move`
+exists in PostgreSQL until the move is complete, and keeps servers from starting.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ import psycopg
 from sqlalchemy import Connection, Table, func, inspect, select, text
 
 from vedette.errors import BadRequestError, ConflictError, UnavailableError
-from vedette.limits import STATE_MOVE_ROWS
+from vedette.limits import Limit
 from vedette.state.accounts import audit_trail
 from vedette.state.db.audit_log import Entry
 from vedette.state.db.database import Database
@@ -27,19 +27,24 @@ from vedette.state.start import MOVE_TABLE, START_LOCK
 from vedette.state.store_identity import load_identity
 from vedette.state.table_list import ALL_TABLES
 
+STATE_MOVE_ROWS: Limit[int] = 5_000
+"""Rows in memory at once during a move to PostgreSQL."""
+
+
 _MAP: Final = (SHARD_RANGE, SENSOR_SHARD)
-"""`vedette cluster init` may have made it in PostgreSQL, where this server never had one."""
+"""Tables of the shard map. `vedette cluster init` may have created it in PostgreSQL, where this
+server never had a map."""
 
 _MODULUS: Final = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
 class TableContent:
-    """What two databases that hold the same rows agree on."""
+    """Row count and checksum, equal for databases with the same rows."""
 
     rows: int
     checksum: int
-    """Sum of hashes of rows, modulo 2^64."""
+    """Sum of the rows' hashes, modulo 2^64."""
 
 
 def content(connection: Connection, table: Table) -> TableContent:
@@ -59,11 +64,11 @@ def is_under_way(target: Database) -> bool:
 def move(
     source: Database, target: Database, note: Callable[[str, TableContent, bool], None]
 ) -> None:
-    """`note` hears of each table, and whether it was sent now. Nobody changes the source meanwhile.
+    """Moves all tables. Calls `note` with each table's name and content, and whether it was sent in
+    this run. The source is locked meanwhile.
 
-    Raises ConflictError for a target that was used by others, BadRequestError for a value that
-    PostgreSQL cannot hold, UnavailableError where a database does not answer; then it can be called
-    again.
+    Raises ConflictError for a target in use by others, BadRequestError for a value that PostgreSQL
+    cannot store, UnavailableError if a database does not answer; the call can then be repeated.
     """
     identity = load_identity(source)
     if identity is None:
@@ -84,8 +89,8 @@ def _moved(from_here: Connection) -> Iterator[Table]:
 
 
 def _begin(from_here: Connection, target: Database, store_id: str) -> None:
-    """Marks the target and empties it, unless an earlier run has."""
-    with target.reading() as connection:  # its own transaction: it writes, past the audit log
+    """Marks and empties the target, unless an earlier run has done so."""
+    with target.reading() as connection:  # a plain transaction that bypasses the audit log
         connection.execute(text(START_LOCK["postgresql"]))
         if inspect(connection).has_table(MOVE_TABLE):
             found = connection.scalar(text(f"SELECT store_id FROM {MOVE_TABLE}"))
@@ -158,7 +163,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[Any]:
 
 
 def _finish(from_here: Connection, target: Database) -> None:
-    """Numbers go on where they were, also those of rows that are gone; servers may start."""
+    """Continues id sequences after the highest ids ever used, and allows servers to start."""
     used = {row[0]: int(row[1]) for row in from_here.execute(text("SELECT * FROM sqlite_sequence"))}
     with target.reading() as connection:
         for table in ALL_TABLES:

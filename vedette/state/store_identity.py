@@ -1,7 +1,7 @@
-"""The state database's copy of the store id (`store/integrity/identity.py`), and restoring
+"""The state database's copy of the store id (`store/integrity/identity.py`), and restoration of
 sensors from telemetry.
 
-The id is written here first, as pending, then to the telemetry store, then confirmed here: a crash
+The id is written here first, as pending, then to the telemetry store, then confirmed here. A crash
 in between leaves a pending id, which the next start completes.
 """
 
@@ -26,7 +26,7 @@ _LOST_PARTS: Final = "lost_parts"
 
 @dataclass(frozen=True, slots=True)
 class StateIdentity:
-    """`is_pending`: the telemetry store may not have the id yet."""
+    """The store id; `is_pending` if the telemetry store may not have it yet."""
 
     store_id: str
     is_pending: bool
@@ -40,12 +40,12 @@ def load_identity(database: Database) -> StateIdentity | None:
 
 
 def save_identity(database: Database, identity: StateIdentity) -> None:
-    """Durable when it returns."""
+    """Stores the identity; durable on return."""
     save(database, _NAME, (_PENDING if identity.is_pending else "") + identity.store_id)
 
 
 def load_accepted_damage(database: Database) -> frozenset[str]:
-    """Keys (`DamagedPart.key`) of damaged parts that an operator has accepted as lost."""
+    """Returns keys (`DamagedPart.key`) of damaged parts that an operator has accepted as lost."""
     return frozenset((load(database, _ACCEPTED_DAMAGE) or "").split())
 
 
@@ -54,8 +54,8 @@ def save_accepted_damage(database: Database, keys: Iterable[str]) -> None:
 
 
 def load_part_list(database: Database, version: int) -> str:
-    """The parts of the telemetry at the last stop; "" after a kill, and for one that was closed
-    with another version of the tables."""
+    """Returns the parts of the telemetry at the last shutdown; "" after a kill, and after a
+    shutdown with another version of the tables."""
     saved, _, parts = (load(database, _PART_LIST) or "").partition(" ")
     return parts if saved == str(version) else ""
 
@@ -65,20 +65,20 @@ def save_part_list(database: Database, version: int, parts: str) -> None:
 
 
 def load_lost_parts(database: Database) -> str:
-    """Parts that earlier starts found gone."""
+    """Returns the parts that earlier starts missed."""
     return load(database, _LOST_PARTS) or ""
 
 
 def save_lost_parts(database: Database, parts: str) -> None:
-    """With this the list of the last stop has been compared: what runs from here on changes the
-    parts."""
+    """Stores the missing parts and clears the part list of the last shutdown, which no longer
+    applies once the server runs."""
     with database.writing() as connection:
         put(connection, _LOST_PARTS, parts)
         put(connection, _PART_LIST, "")
 
 
 def newest_sensor_id(database: Database) -> int:
-    """The largest sensor number given out; 0 without sensors."""
+    """Returns the highest assigned sensor number; 0 without sensors."""
     with database.reading() as connection:
         return connection.scalar(select(func.max(SENSOR.c.id))) or 0
 
@@ -86,9 +86,9 @@ def newest_sensor_id(database: Database) -> int:
 def restore_sensors(
     database: Database, hosts: Mapping[int, tuple[str, str]], now_us: int
 ) -> list[int]:
-    """Gives hosts (full name and OS type, by sensor number) back the numbers that telemetry knows
-    them by, in the default group. Returns the numbers of those that cannot have them: number or
-    name is taken."""
+    """Recreates the sensors of hosts (full name and OS type, by sensor number) in the default
+    group, under the numbers that telemetry refers to. Skips existing numbers. Returns the numbers
+    of hosts whose name is taken or invalid; their sensors get a placeholder name."""
     with database.writing() as connection:
         taken_ids = set(connection.scalars(select(SENSOR.c.id)))
         taken_names = set(connection.scalars(select(SENSOR.c.hostname)))
@@ -125,7 +125,8 @@ def _row(sensor_id: int, hostname: str, os_type: str, now_us: int) -> dict[str, 
 
 
 def _continue_after(connection: Connection) -> None:
-    """PostgreSQL counts apart from the rows; SQLite continues after the largest number."""
+    """Advances PostgreSQL's sequence, which is independent of the rows; SQLite continues after the
+    highest number."""
     if connection.dialect.name == "postgresql":
         newest = select(func.max(SENSOR.c.id)).scalar_subquery()
         sequence = func.pg_get_serial_sequence(SENSOR.name, "id")

@@ -1,1 +1,1 @@
-"""How telemetry lies in ClickHouse: engine, tables, partitions, plans, reads and writes."""
+"""Storage of telemetry in ClickHouse: engine, tables, partitions, plans, reads and writes."""

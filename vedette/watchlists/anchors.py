@@ -1,8 +1,8 @@
-"""Which values a document must have to match a query: what makes a thousand watchlists cheap.
+"""Values that a document must have to match a query, which make a thousand watchlists cheap.
 
-The *anchors* of a query are tests of single columns of which every matching document meets one.
-`And` takes those of any of its children, `Or` needs those of all; `Not` has none. A test of text
-with index tokens has a literal: text that every matching value contains once it is folded.
+The *anchors* of a query are tests of single columns; every matching document satisfies one of them.
+`And` uses the anchors of any child, `Or` needs those of all children; `Not` has none. A text test
+with index tokens has a literal: text that every matching value contains after folding.
 """
 
 from collections.abc import Sequence
@@ -25,21 +25,35 @@ from vedette.query.typed import (
 
 _COMMON: Final = frozenset(
     (
-        *("exe", "dll", "com", "windows", "system32", "program", "files", "users", "microsoft"),
-        *("software", "currentversion", "machine", "registry", "svchost", "svchost.exe", "cmd"),
+        "exe",
+        "dll",
+        "com",
+        "windows",
+        "system32",
+        "program",
+        "files",
+        "users",
+        "microsoft",
+        "software",
+        "currentversion",
+        "machine",
+        "registry",
+        "svchost",
+        "svchost.exe",
+        "cmd",
     )
 )
-"""Words that most documents have."""
+"""Words that most documents contain."""
 
 _PRESENT, _COMMON_WORD, _RANGE, _TEXT, _JOIN, _EXACT, _TAG = 8.0, 4.0, 2.0, 1.0, 0.8, 0.1, 0.02
-"""How much is let through, about: presence, a common word, a range of numbers, text without a
-word, a join, one address, a tag."""
+"""Estimated selectivity (higher lets more documents through): presence, a common word, a range of
+numbers, text without a word, a join, a single address, a tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Tests of one source, of which one holds; `literals` are texts of which one is in a value for
-    which a test is true, () where that is not known."""
+    """Tests of one source, one of which must hold. `literals` are texts, one of which a value must
+    contain for a test to be true; () if unknown."""
 
     source: str
     tests: tuple[Test, ...]
@@ -47,7 +61,7 @@ class Anchor:
 
 
 def anchors_of(node: Checked) -> tuple[Anchor, ...] | None:
-    """The cheapest anchors; None where there are none."""
+    """Returns the cheapest anchors, or None if there are none."""
     found = _best(node)
     return None if found is None else found[1]
 

@@ -1,7 +1,8 @@
-"""What a query would have hit in the stored past, before it is saved as a watchlist.
+"""Preview of the hits that a query would have had in stored telemetry, before it is saved as a
+watchlist.
 
-Counts are exact unless the deadline passed: then they are those of the newest part of the time that
-was asked for, and the answer says from when.
+Counts are exact unless the deadline passes. Then they cover the newest part of the requested
+period, and the result states from which time on.
 """
 
 from collections import Counter
@@ -12,13 +13,7 @@ from urllib.parse import quote
 
 from vedette.alerting.past_steps import newest_first
 from vedette.errors import UnavailableError
-from vedette.limits import (
-    SEGMENT_WINDOW_MS,
-    WATCHLIST_PREVIEW_HOSTS,
-    WATCHLIST_PREVIEW_SAMPLES,
-    WATCHLIST_PREVIEW_STEP_S,
-    WATCHLIST_PREVIEW_VALUES,
-)
+from vedette.limits import SEGMENT_WINDOW_MS, Limit
 from vedette.model.scope import Scope
 from vedette.query import (
     SETTINGS,
@@ -37,55 +32,69 @@ from vedette.store.read.segment_search import segment_rows
 from vedette.store.sql.scope_filter import scope_params, scoped
 from vedette.watchlists.watch_query import MODULES, WatchQuery
 
+WATCHLIST_PREVIEW_SAMPLES: Limit[int] = 20
+"""Hits that a preview shows."""
+
+WATCHLIST_PREVIEW_VALUES: Limit[int] = 5
+"""Values that a preview suggests to exclude."""
+
+WATCHLIST_PREVIEW_HOSTS: Limit[int] = 100
+"""Hosts that a preview names, by most hits."""
+
+WATCHLIST_PREVIEW_STEP_S: Limit[int] = 3600
+"""Length (s) of the first step of a preview; each further step is twice as long, so that a preview
+that runs out of time covers the newest hits."""
+
+
 HOUR_MS: Final = 3600 * 1_000
 DAY_MS: Final = 24 * HOUR_MS
 EXCLUDED: Final = ("process_name", "parent_name", "username", "hostname", "path")
-"""Fields whose values make the noise of a query on processes."""
+"""Fields whose values usually cause the noise of a query over processes."""
 _VALUES_A_STEP: Final = 100
 _WITHIN: Final = "window_ms >= {past_from:UInt64} AND window_ms < {past_until:UInt64}"
 
 
 @dataclass(slots=True)
 class Backtest:
-    """Hits of a query. A hit is a segment or a binary; an alert is made for each process, or for
-    each binary and host."""
+    """Hits of a query. A hit is a segment or a binary; an alert is raised per process, or per
+    binary and host."""
 
     from_ms: int
     until_ms: int
     index_type: str
     hits: int = 0
     by_day: dict[int, int] = field(default_factory=dict)
-    """Hits by the start of their day (UTC), epoch milliseconds."""
+    """Hits by the start of their day (UTC, epoch ms)."""
     hosts: dict[tuple[int, str], int] = field(default_factory=dict)
-    """Hits by sensor and host name."""
+    """Hits by (sensor id, host name)."""
     processes: set[str] = field(default_factory=set)
     pairs: int = 0
-    """Binaries and the hosts that have them."""
+    """Number of pairs of a binary and a host that has it."""
     samples: list[dict[str, Any]] = field(default_factory=list)
     """Rows of the newest hits."""
     values: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Hits by field of `EXCLUDED` and value; of rare values at least so many."""
+    """Hits by (field of `EXCLUDED`, value); lower bounds for rare values."""
     is_incomplete: bool = False
-    """Whether time ran out: `from_ms` is then later than was asked for."""
+    """Whether time ran out; `from_ms` is then later than requested."""
 
     @property
     def alerts(self) -> int:
-        """Alerts that there would be with the alert action on."""
+        """Number of alerts with the alert action enabled."""
         return self.pairs if self.index_type == MODULES else len(self.processes)
 
     def noisiest(self) -> list[tuple[str, str, int]]:
-        """Field, value and hits of the values that most hits have; not those that all have, since
-        without them nothing is left."""
+        """Returns (field, value, hits) of the most frequent values; omits values of all hits, since
+        excluding them would leave nothing."""
         some = ((*pair, hits) for pair, hits in self.values.items() if hits < self.hits)
         return sorted(some, key=lambda one: (-one[2], one[:2]))[:WATCHLIST_PREVIEW_VALUES]
 
     @property
     def days(self) -> float:
-        """Length of what was searched."""
+        """Length of the searched period in days."""
         return max(self.until_ms - self.from_ms, SEGMENT_WINDOW_MS) / DAY_MS
 
     def most_hit(self) -> list[tuple[int, str, int]]:
-        """Sensor id, host name and hits of the hosts with the most hits."""
+        """Returns (sensor id, host name, hits) of the hosts with the most hits."""
         found = [(sensor_id, name, hits) for (sensor_id, name), hits in self.hosts.items()]
         return sorted(found, key=lambda one: (-one[2], one[1]))[:WATCHLIST_PREVIEW_HOSTS]
 
@@ -99,8 +108,8 @@ def backtest(
     until_ms: int,
     reach: Reach,
 ) -> Backtest:
-    """Hits of the telemetry of a time that the scope sees; of binaries those that were first seen
-    in it."""
+    """Returns hits in the telemetry of a period within the scope; for binaries, those first seen in
+    the period."""
     found = Backtest(until_ms, until_ms, index_type)
     try:
         if index_type == MODULES:
@@ -156,7 +165,7 @@ def _segments(
 
 
 def _values(engine: Engine, where: Condition, reach: Reach) -> dict[tuple[str, str], int]:
-    """How many of the segments have which value."""
+    """Returns the number of segments per field and value."""
     pairs = ", ".join(f"('{name}', toString(`{name}`))" for name in EXCLUDED)
     rows = engine.query(
         f"SELECT arrayJoin([{pairs}]) AS pair, count() AS hits FROM segment FINAL {where.clause} "
@@ -170,10 +179,10 @@ def _values(engine: Engine, where: Condition, reach: Reach) -> dict[tuple[str, s
 
 
 def without(search_query: str, field_name: str, value: str) -> str:
-    """The stored query, with a value of a field left out."""
+    """Returns the stored query with a value of a field excluded."""
     left_out = Not(exact_leaf(field_name, value))
     text = print_query(And((parse_stored(search_query), left_out)))
-    # As a URL, where it would be read as one, or with its percent signs decoded.
+    # In URL form if the text would otherwise be parsed as a URL, or its percent signs decoded.
     return text if parse_stored(text) == parse(text) else f"q={quote(text)}"
 
 

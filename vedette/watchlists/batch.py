@@ -1,7 +1,6 @@
-"""Some documents in memory: by column, by value, and one by one.
+"""Documents in memory: by column, by value, and individually.
 
-Values repeat from document to document, so what a test says of a value is asked once for all that
-have it.
+Values repeat across documents, so a test runs once per distinct value.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,11 +11,11 @@ from vedette.query.compile.document import Document
 from vedette.query.match import Binaries, Prepared
 
 Places = dict[Any, list[int]]
-"""Numbers of the documents that have a value, by value; a document may be named twice."""
+"""Maps value to the numbers of the documents that have it; a document may appear twice."""
 
 
 class _Row(Mapping[str, Any]):
-    """A document as the matcher takes it."""
+    """A document in the form that the matcher needs."""
 
     __slots__ = ("_at", "_columns")
 
@@ -49,8 +48,8 @@ class Batch:
         binaries: Binaries,
         tags: Callable[[], Sequence[Sequence[Tag]]],
     ) -> None:
-        """`columns` are parallel; `tags` reads those of every document, and is called once at
-        most."""
+        """`columns` are parallel. `tags` reads the tags of all documents, and is called at most
+        once."""
         self.count = count
         self.document = document
         self.binaries = binaries
@@ -60,12 +59,12 @@ class Batch:
         self._prepared: dict[int, Prepared] = {}
 
     def changed(self, columns: Mapping[str, Sequence[Any]]) -> "Batch":
-        """The same documents with other values of some columns."""
+        """Returns the same documents with other values of some columns."""
         both = {**self._columns, **columns}
         return Batch(both, self.count, self.document, self.binaries, self._tags)
 
     def add_tags(self) -> None:
-        """Reads the tags of the documents, for queries that ask for them."""
+        """Reads the tags of the documents, for queries that test them."""
         if TAGS not in self._columns:
             self._columns[TAGS] = self._tags()
 
@@ -75,12 +74,12 @@ class Batch:
         return found
 
     def value(self, column: str, at: int) -> Any:
-        """The value of a column of a document; None when the column was not read."""
+        """Returns a document's value of a column; None if the column was not read."""
         values = self._columns.get(column)
         return None if values is None else values[at]
 
     def prepared(self, at: int) -> Prepared:
-        """A document for the matcher, the same for all queries."""
+        """Returns a document for the matcher, shared by all queries."""
         found = self._prepared.get(at)
         if found is None:
             row = _Row(self._columns, at)
@@ -89,7 +88,7 @@ class Batch:
         return found
 
     def places(self, column: str) -> Places:
-        """The distinct values of a column, with the documents that have them."""
+        """Maps the distinct values of a column to the documents that have them."""
         known = self._places.get(column)
         if known is not None:
             return known

@@ -1,7 +1,7 @@
 """Watchlists that would have missed hits if an ingress filter had been in force.
 
-The hits are documents that carry a watchlist's tag. Each is judged again with the events that the
-filters leave of it.
+Hits are documents with a watchlist's tag. Each is judged again with the events that the filters
+leave.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +13,10 @@ from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import EVERYTHING
 from vedette.query.match import compile_match
+from vedette.record.objects.watchlist import Watchlist
 from vedette.respond.filter_trial import Blinded, FilterEffect, OnProgress, no_progress
 from vedette.state.db.database import Database
 from vedette.state.policy import watchlists
-from vedette.state.policy.watchlists import Watchlist
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import TouchedSegment, watched_segments
 from vedette.store.read.process import events
@@ -32,8 +32,8 @@ def blinded_watchlists(
     since_us: int,
     on_progress: OnProgress = no_progress,
 ) -> list[Blinded]:
-    """The watchlists with the hits since a time that the filters would have suppressed; of more
-    than `BLINDED_SAMPLES_MAX` hits the newest are looked at."""
+    """Returns the watchlists with hits since `since_us` that the filters would have suppressed.
+    Examines the newest `BLINDED_SAMPLES_MAX` hits."""
     with database.reading() as connection:
         stored = [
             one
@@ -75,7 +75,7 @@ def _thinned(
     hits: Sequence[TouchedSegment],
     effects: Sequence[FilterEffect],
 ) -> Iterable[bool]:
-    """Whether each document is no hit any more without the events that are dropped."""
+    """Yields for each document whether it no longer matches without the dropped events."""
     judge, ask = Judge({0: query}), compile_match(query.checked)
     for found, batch in segment_batches(engine, hits, judge.columns, EVERYTHING, judge.joins):
         left = [_columns(_left(engine, one, effects)) for one in found]
@@ -103,7 +103,7 @@ def _left(
 
 
 def _columns(left: Sequence[ProcessEvent]) -> Mapping[str, Any]:
-    """Events as the columns of a document."""
+    """Converts events to the columns of a document."""
     found: dict[str, Any] = {}
     for kind in EVENT_KINDS:
         mine = [event for event in left if isinstance(event, kind.struct)]

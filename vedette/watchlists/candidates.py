@@ -1,7 +1,8 @@
-"""The documents of a batch that each watchlist has to look at. None is missed: a document without
-an anchor of the query cannot match.
+"""Selects the documents of a batch that each watchlist must examine. None is missed: a document
+without an anchor of the query cannot match.
 
-The literals of all watchlists on a column make one automaton, which reads each distinct value once.
+The literals of all watchlists for a column form one automaton, which reads each distinct value
+once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from vedette.limits import WATCHLIST_VALUES_CHARS
+from vedette.limits import Limit
 from vedette.model.fields import JOINS
 from vedette.model.findings.tag import TAGS
 from vedette.model.tokens import fold
@@ -19,11 +20,16 @@ from vedette.query.typed import JoinTest, Match
 from vedette.watchlists.anchors import Anchor
 from vedette.watchlists.batch import Batch
 
+WATCHLIST_VALUES_CHARS: Limit[int] = 4_000_000
+"""Characters of the values of one column whose watchlists are cached: the paths and names of a
+fleet, but not all its command lines."""
+
+
 _NOWHERE: Final = Leaf(None, Text(""))
 
 
 class Candidates:
-    """The anchors of some watchlists, by number."""
+    """The anchors of watchlists, by watchlist number."""
 
     def __init__(self, anchors: Mapping[int, tuple[Anchor, ...] | None]) -> None:
         self._always = frozenset(number for number, found in anchors.items() if found is None)
@@ -41,7 +47,7 @@ class Candidates:
         self._columns = {column: _Literals(owners) for column, owners in by_column.items()}
 
     def by_literal(self, batch: Batch) -> dict[int, set[int]]:
-        """Documents that have a literal, by watchlist."""
+        """Maps watchlist to the documents that contain one of its literals."""
         found: dict[int, set[int]] = {}
         for column, literals in self._columns.items():
             for value, places in batch.places(column).items():
@@ -52,8 +58,8 @@ class Candidates:
     def of(
         self, number: int, batch: Batch, literal: Mapping[int, set[int]]
     ) -> Iterable[int] | None:
-        """The documents that a watchlist has to look at, of `by_literal` and by its other anchors,
-        in order; None for all of them."""
+        """Returns the documents that a watchlist must examine, in order, from `by_literal` and its
+        other anchors; None for all documents."""
         if number in self._always:
             return None
         found = set(literal.get(number, ()))
@@ -63,7 +69,7 @@ class Candidates:
 
 
 class _Literals:
-    """The watchlists that literals of one column lead to."""
+    """The watchlists that the literals of one column belong to."""
 
     def __init__(
         self, owners: Mapping[str, list[tuple[int, Callable[[Any, ValueForms], bool]]]]
@@ -75,8 +81,8 @@ class _Literals:
         self._automaton = AhoCorasick(literals, matchkind=MatchKind.Standard)
 
     def find(self, value: str) -> Sequence[int]:
-        """Numbers of the watchlists that have an anchor which the value meets; cached, because
-        values come again with other documents."""
+        """Returns the watchlists with an anchor that the value satisfies; cached, since values
+        recur."""
         known = self._found.get(value)
         if known is None:
             known = self._look(value)
@@ -102,7 +108,7 @@ class _Literals:
 
 
 def _by_value(anchor: Anchor, batch: Batch) -> set[int]:
-    """The documents with a value that meets the anchor."""
+    """Returns the documents with a value that satisfies the anchor."""
     found: set[int] = set()
     if anchor.source == TAGS:
         ask = compile_match(Match(anchor.tests, _NOWHERE))

@@ -1,4 +1,4 @@
-"""Documents of the store as batches, with their tags and the binaries that they lead to."""
+"""Reads documents of the store as batches, with their tags and the binaries that they refer to."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,8 +29,8 @@ def segment_batches(
     scope: Scope,
     joins: Iterable[str] = (),
 ) -> Iterator[tuple[list[TouchedSegment], Batch]]:
-    """Segments with `columns`, in batches, each with what it holds in its order. `joins` are the
-    keys of `fields.JOINS` that queries ask; the binaries are those of the scope."""
+    """Yields segments with `columns` in batches, each with its segments in the same order. `joins`
+    are the keys of `fields.JOINS` that queries use; binaries are restricted to the scope."""
     wanted, asked = frozenset(columns), tuple(joins)
     for start in range(0, len(touched), WATCHLIST_DOCUMENTS_A_BATCH):
         some = touched[start : start + WATCHLIST_DOCUMENTS_A_BATCH]
@@ -41,7 +41,7 @@ def segment_batches(
 def binary_batch(
     engine: Engine, hashes: Sequence[str], scope: Scope
 ) -> tuple[list[dict[str, Any]], Batch]:
-    """Binaries of a scope by the `hash` of their rows."""
+    """Returns binaries of a scope by the `hash` of their rows."""
     rows = whole_binaries(engine, hashes, scope) if hashes else []
 
     def tags() -> list[Sequence[Tag]]:
@@ -53,7 +53,7 @@ def binary_batch(
 
 
 def changed_batch(batch: Batch, values: Sequence[Mapping[str, Any]]) -> Batch:
-    """The same documents with other values of some columns, the same ones for each."""
+    """Returns the same documents with other values of some columns, the same columns for each."""
     columns = {name: [one[name] for one in values] for name in values[0]} if values else {}
     return batch.changed(columns)
 
@@ -70,7 +70,7 @@ def _segments(
 
 
 def _binaries(engine: Engine, values: Columns, joins: Sequence[str], scope: Scope) -> Binaries:
-    """Lookup of the binaries that the documents lead to, read at once."""
+    """Reads the binaries that the documents refer to, in one query, and returns their lookup."""
     digests: set[str] = set()
     for column in {column for join in joins for column in JOINS[join]}:
         for value in values.get(column, ()):

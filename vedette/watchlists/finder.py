@@ -1,6 +1,6 @@
-"""Finds the hits of watchlists among documents that were touched, and tallies them.
+"""Finds the hits of watchlists among touched documents, and tallies them.
 
-A watchlist of a group sees the sensors of that group alone, and of binaries what they saw.
+A watchlist of a sensor group only sees the group's sensors, and binaries that they reported.
 """
 
 from collections import OrderedDict
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from vedette import limits
-from vedette.limits import WATCHLIST_JUDGES_KEPT, WATCHLIST_SIGHTINGS_KNOWN
+from vedette.limits import Limit
 from vedette.model.scope import EVERYTHING, Scope
+from vedette.record.objects.watchlist import ALL_GROUPS, Watchlist
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
-from vedette.state.policy.watchlists import ALL_GROUPS, Watchlist
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import TouchedSegment
 from vedette.watchlists.documents import binary_batch, segment_batches
@@ -29,6 +29,13 @@ from vedette.watchlists.judge import Judge
 from vedette.watchlists.past import PastHits
 from vedette.watchlists.watch_query import EVENTS, MODULES, WatchQuery
 
+WATCHLIST_SIGHTINGS_KNOWN: Limit[int] = 100_000
+"""Pairs of a binary and a sensor that a watchlist reported; stored so that each is reported
+once."""
+
+WATCHLIST_JUDGES_KEPT: Limit[int] = 32
+"""Cached compiled sets of watchlists: one per kind of document and group."""
+
 
 @dataclass(frozen=True, slots=True)
 class Active:
@@ -40,8 +47,8 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The documents of some commits: segments in their order, binaries by hash with the sensors
-    that saw them."""
+    """Documents that commits touched: segments in order, binaries by hash with the sensors that
+    reported them."""
 
     segments: Sequence[TouchedSegment]
     binaries: Mapping[str, Sequence[int]]
@@ -50,7 +57,7 @@ class Touched:
 
 
 class HitFinder:
-    """See the module. Not thread-safe."""
+    """Finds hits (see the module). Not thread-safe."""
 
     def __init__(self, engine: Engine, database: Database) -> None:
         self._engine = engine
@@ -60,7 +67,7 @@ class HitFinder:
         self._reported: OrderedDict[tuple[int, str, int], None] = OrderedDict()
 
     def find(self, active: Sequence[Active], touched: Touched, at: RoundTime) -> list[Tally]:
-        """A tally for each watchlist."""
+        """Returns a tally for each watchlist."""
         tallies = {one.watchlist.key: Tally(one.watchlist) for one in active}
         for group_id in sorted({one.watchlist.group_id for one in active}):
             scope = self.scope(group_id)
@@ -74,7 +81,7 @@ class HitFinder:
         return list(tallies.values())
 
     def of_past(self, one: Active, past: PastHits, at: RoundTime) -> Tally:
-        """The tally of what a search has found."""
+        """Returns the tally for the results of a search of stored telemetry."""
         tally = Tally(one.watchlist, error=past.error)
         scope = self.scope(one.watchlist.group_id)
         checked = one.query.checked
@@ -97,7 +104,7 @@ class HitFinder:
         return tally
 
     def scope(self, group_id: int) -> Scope:
-        """What a watchlist of a group sees."""
+        """Returns the scope of a watchlist's group."""
         if group_id == ALL_GROUPS:
             return EVERYTHING
         with self._database.reading() as connection:
@@ -171,8 +178,8 @@ class HitFinder:
                         )
 
     def _unreported(self, watchlist_id: int, digest: str, sensors: Iterable[int]) -> list[int]:
-        """The sensors on which a binary was not reported yet. What was reported before a restart is
-        reported again, to an alert that exists."""
+        """Returns the sensors for which a binary was not reported yet. After a restart, a binary is
+        reported again, to its existing alert."""
         found = []
         for sensor_id in sensors:
             known = (watchlist_id, digest, sensor_id)
@@ -184,12 +191,12 @@ class HitFinder:
         return found
 
     def _judge(self, active: Sequence[Active]) -> Judge:
-        """The queries, compiled when they were asked last."""
+        """Returns the compiled queries, cached from the previous use."""
         queries = [one.query for one in active]
         key = tuple((one.watchlist.key, id(one.query)) for one in active)
         known = self._judges.get(key)
         if known is None:
-            # The queries are kept, so that their identities are not given to others.
+            # Keep the queries alive, so that their ids are not reused.
             judge = Judge({one.watchlist.key: one.query for one in active})
             known = self._judges[key] = (queries, judge)
             if len(self._judges) > WATCHLIST_JUDGES_KEPT:

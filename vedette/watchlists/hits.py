@@ -1,42 +1,73 @@
-"""What becomes of hits: tags on the documents, and detections.
+"""Turns hits into tags on documents, and into detections.
 
-A document that carries the tag of a watchlist was hit before, and is not reported again. A tag may
-be of a round that did not come to its end: only tags up to the time of the last round that was
-saved count.
+A document with the tag of a watchlist was hit before and is not reported again. A tag may come from
+an interrupted round, so only tags up to the time of the last saved round count.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vedette import limits
-from vedette.limits import WATCHLIST_MATCHED_MAX, WATCHLIST_VALUE_CHARS_MAX
+from vedette.limits import Limit
 from vedette.model.address import address_text
 from vedette.model.findings.detection import Detection, Source
 from vedette.model.findings.tag import SegmentKey, Tag
 from vedette.query.match import value_predicate
 from vedette.query.nodes import And, Or
 from vedette.query.typed import Checked, JoinTest, Match, TagTest, Test, source_of
-from vedette.state.policy.watchlists import Executed, Watchlist
+from vedette.record.objects.watchlist import Watchlist
+from vedette.state.policy.watchlists import Executed
 from vedette.watchlists.judge import Outcome
 
+WATCHLIST_HITS_A_GROUP: Limit[int] = 1_000
+"""Hits of one watchlist in one group of commits that are reported individually. The rest are tagged
+and counted, and one detection of the server states their number."""
+
+WATCHLIST_MATCHED_MAX: Limit[int] = 20
+"""Matched values that a detection shows."""
+
+WATCHLIST_VALUE_CHARS_MAX: Limit[int] = 1_000
+"""Characters of each value in a detection; the telemetry has the rest."""
+
+
 SHOWN_COLUMNS: Final = (
-    *("hostname", "group", "os_type", "path", "process_name", "cmdline", "username"),
-    *("process_pid", "process_md5", "process_sha256", "start", "last_update"),
-    *("parent_name", "parent_path", "parent_cmdline", "parent_pid"),
+    "hostname",
+    "group",
+    "os_type",
+    "path",
+    "process_name",
+    "cmdline",
+    "username",
+    "process_pid",
+    "process_md5",
+    "process_sha256",
+    "start",
+    "last_update",
+    "parent_name",
+    "parent_path",
+    "parent_cmdline",
+    "parent_pid",
 )
-"""Columns of a segment that its detection carries."""
+"""Columns of a segment that its detection includes."""
 
 _SHOWN_OF_BINARY: Final = (
-    *("md5", "sha256", "observed_filename", "original_filename", "product_name", "company_name"),
-    *("file_version", "digsig_result", "digsig_publisher", "hostname", "orig_mod_len"),
+    "md5",
+    "sha256",
+    "observed_filename",
+    "original_filename",
+    "product_name",
+    "company_name",
+    "file_version",
+    "digsig_result",
+    "digsig_publisher",
+    "hostname",
+    "orig_mod_len",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTime:
-    """The time that the tags of a round have, and that of the last round that was saved, which is
-    earlier. Epoch microseconds."""
+    """Time (epoch us) of a round's tags, and of the last saved round, which is earlier."""
 
     now_us: int
     saved_us: int
@@ -44,7 +75,7 @@ class RoundTime:
 
 @dataclass(slots=True)
 class Tally:
-    """What the batches of one group say of one watchlist."""
+    """Results of one watchlist over the batches of one group."""
 
     watchlist: Watchlist
     hits: int = 0
@@ -65,8 +96,8 @@ class Tally:
         self.tags.append(Tag(document=document, family="watchlist", name=name, time_us=at.now_us))
 
     def report(self, detection: Callable[[], Detection]) -> None:
-        """Adds a detection, unless there are too many: then it is not even made."""
-        if len(self.detections) < limits.WATCHLIST_HITS_A_GROUP:
+        """Adds a detection; above the limit, only counts it without building it."""
+        if len(self.detections) < WATCHLIST_HITS_A_GROUP:
             self.detections.append(detection())
         else:
             self.unreported += 1
@@ -84,7 +115,7 @@ class Tally:
 
 
 def is_tagged(tags: Iterable[Tag], watchlist: Watchlist, at: RoundTime) -> bool:
-    """Whether a round that was saved has tagged the document."""
+    """Whether a saved round has tagged the document."""
     name = str(watchlist.id)
     return any(
         tag.name == name and tag.family == "watchlist" and tag.time_us <= at.saved_us
@@ -99,7 +130,8 @@ def process_detection(
     values: Mapping[str, Any],
     seq: int,
 ) -> Detection:
-    """The detection of a segment with these columns; the same for all segments of a process."""
+    """Returns the detection of a segment with these columns; identical for all segments of a
+    process."""
     return Detection(
         **_of(watchlist),
         alert_type="watchlist.hit.query.process",
@@ -119,7 +151,7 @@ def process_detection(
 def binary_detection(
     watchlist: Watchlist, checked: Checked, row: Mapping[str, Any], sensor_id: int, seq: int
 ) -> Detection:
-    """The detection of a binary on one host; 0 for no host in particular."""
+    """Returns the detection of a binary on one host; 0 for no particular host."""
     return Detection(
         **_of(watchlist),
         alert_type="watchlist.hit.query.binary",
@@ -135,7 +167,7 @@ def binary_detection(
 
 
 def server_detection(watchlist: Watchlist, what: str, text: str, now_us: int) -> Detection:
-    """Something about a watchlist that people should know; `what` distinguishes it from others."""
+    """Returns a detection of the server about a watchlist; `what` distinguishes it from others."""
     return Detection(
         source=Source("server", f"watchlist {what}"),
         source_name="Server",
@@ -150,7 +182,7 @@ def server_detection(watchlist: Watchlist, what: str, text: str, now_us: int) ->
 
 
 def matched_values(checked: Checked, values: Mapping[str, Any]) -> dict[str, str]:
-    """Values that made a document match, by column: of tests that are not negated."""
+    """Returns values that made a document match, by column: those of tests that are not negated."""
     found: dict[str, str] = {}
     for test in _positive_tests(checked):
         source = source_of(test)

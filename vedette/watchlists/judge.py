@@ -1,6 +1,6 @@
-"""Hits of watchlists among the documents of a batch, and what each watchlist cost.
+"""Judges the documents of a batch by watchlists, and measures each watchlist's cost.
 
-An error in one watchlist, and one that takes too long, costs only that one.
+An error or a timeout of one watchlist affects only that watchlist.
 """
 
 import time
@@ -9,44 +9,47 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from vedette.limits import (
-    WATCHLIST_CLOCK_EVERY,
-    WATCHLIST_COST_S_A_BATCH,
-    WATCHLIST_ERROR_CHARS_MAX,
-)
+from vedette.limits import WATCHLIST_ERROR_CHARS_MAX, Limit
 from vedette.query.match import Predicate, compile_match
 from vedette.watchlists.anchors import anchors_of
 from vedette.watchlists.batch import Batch
 from vedette.watchlists.candidates import Candidates
 from vedette.watchlists.watch_query import WatchQuery, asks_tags, columns_of, joins_of
 
+WATCHLIST_COST_S_A_BATCH: Limit[int] = 10
+"""Time (s) of one watchlist for one batch, above which it is stopped at once."""
+
+WATCHLIST_CLOCK_EVERY: Limit[int] = 256
+"""Documents between two time checks."""
+
+
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What one watchlist said of a batch."""
+    """Result of one watchlist for a batch."""
 
     hits: list[int] = field(default_factory=list)
     """Numbers of documents, ascending."""
     seconds: float = 0.0
-    """Of processor time, so that a busy server does not stop it."""
+    """Processor time, so that a busy server does not stop a watchlist."""
     error: str = ""
-    """Why it could not be asked of all documents."""
+    """Reason why not all documents were examined."""
 
 
 class Judge:
-    """Some queries, by number, compiled once for many batches."""
+    """Queries by number, compiled once for many batches."""
 
     def __init__(self, queries: Mapping[int, WatchQuery]) -> None:
         self.columns = frozenset(
             name for query in queries.values() for name in columns_of(query.checked)
         )
-        """The columns that the queries read."""
+        """Columns that the queries read."""
         self.joins = frozenset(
             name for query in queries.values() for name in joins_of(query.checked)
         )
-        """The binaries that the queries ask, by key of `fields.JOINS`."""
+        """Binaries that the queries use, by key of `fields.JOINS`."""
         self._asks: dict[int, Predicate] = {
             number: compile_match(query.checked) for number, query in queries.items()
         }
@@ -56,7 +59,7 @@ class Judge:
         )
 
     def judge(self, batch: Batch) -> dict[int, Outcome]:
-        """The outcome of every query."""
+        """Returns the outcome of every query."""
         literal = self._candidates.by_literal(batch)
         return {number: self._one(number, batch, literal) for number in self._asks}
 
@@ -68,7 +71,7 @@ class Judge:
                 batch.add_tags()
             places = self._candidates.of(number, batch, literal)
             self._look(number, batch, places, outcome, began)
-        except Exception as error:  # another watchlist must not suffer from it
+        except Exception as error:  # must not affect other watchlists
             log.exception("a watchlist failed", number=number)
             outcome.error = f"{type(error).__name__}: {error}"[:WATCHLIST_ERROR_CHARS_MAX]
         outcome.seconds = time.thread_time() - began

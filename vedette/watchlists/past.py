@@ -1,29 +1,34 @@
-"""The stored past of a watchlist that is new, or has a new query: by searches, newest first.
+"""Searches of stored telemetry for a watchlist that is new, or has a new query, newest first.
 
-Commits are followed from the moment that a watchlist is seen by a round; what was stored before, up
-to `WATCHLIST_PAST_S` before it was saved, is its past. A window may be judged by both: a document
-is reported once.
+From its first round on, a watchlist follows commits. Telemetry stored before, up to
+`WATCHLIST_PAST_S` before it was saved, is searched here. Both may judge a window; each document is
+reported once.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from vedette import limits
 from vedette.errors import UnavailableError
-from vedette.limits import (
-    SEGMENT_WINDOW_MS,
-    WATCHLIST_PAST_HITS_MAX,
-    WATCHLIST_PAST_STEP_S,
-)
+from vedette.limits import SEGMENT_WINDOW_MS, Limit
 from vedette.model.scope import Scope
 from vedette.query import SETTINGS, compile_binaries, compile_segments
 from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES
-from vedette.state.policy.watchlists import Watchlist
+from vedette.record.objects.watchlist import Watchlist
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import TouchedSegment, touched_segment
 from vedette.store.read.recovery import newest
 from vedette.store.sql.scope_filter import scope_params, scoped
 from vedette.watchlists.watch_query import MODULES, WatchQuery
+
+WATCHLIST_PAST_WINDOWS_S: Limit[int] = 6 * 3600
+"""Length (s) of the stored telemetry that one step judges."""
+
+WATCHLIST_PAST_STEP_S: Limit[float] = 20.0
+"""Timeout (s) of one search of stored telemetry; the next search covers fewer windows."""
+
+WATCHLIST_PAST_HITS_MAX: Limit[int] = 20_000
+"""Hits of one step that are tagged; a watchlist with more matches too much to be useful."""
+
 
 _WITHIN: Final = "window_ms >= {past_from:UInt64} AND window_ms < {past_until:UInt64}"
 _KEYS: Final = "partition_ms, window_ms, sensor_id, process_id, segment_id, key_hash, seq"
@@ -31,30 +36,30 @@ _KEYS: Final = "partition_ms, window_ms, sensor_id, process_id, segment_id, key_
 
 @dataclass(slots=True)
 class PastHits:
-    """What one step has found."""
+    """Result of one step."""
 
     until_ms: int
-    """Windows from here on are judged."""
+    """Windows from this time on have been judged."""
     segments: list[TouchedSegment] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     error: str = ""
-    """Why something was left out."""
+    """Reason for omitted hits."""
 
 
 class PastSearch:
-    """Steps through the stored past. Not thread-safe."""
+    """Steps through stored telemetry. Not thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._length_ms: dict[int, int] = {}
-        """Of the next step of a watchlist whose steps take too long."""
+        """Length (ms) of the next step, for watchlists whose steps took too long."""
 
     def step(self, watchlist: Watchlist, query: WatchQuery, scope: Scope) -> PastHits:
-        """The hits of some windows, the newest that are not judged yet; of all binaries."""
+        """Returns hits of the newest windows not yet judged; for binaries, all hits."""
         if watchlist.index_type == MODULES:
             return self._binaries(watchlist, query, scope)
         until_ms = min(watchlist.past_ms, newest(self._engine).window_ms + SEGMENT_WINDOW_MS)
-        length_ms = self._length_ms.get(watchlist.key, limits.WATCHLIST_PAST_WINDOWS_S * 1_000)
+        length_ms = self._length_ms.get(watchlist.key, WATCHLIST_PAST_WINDOWS_S * 1_000)
         from_ms = max(watchlist.past_from_ms, until_ms - length_ms, 0)
         if until_ms <= max(watchlist.past_from_ms, self._oldest_ms()):
             return PastHits(watchlist.past_from_ms)
@@ -72,7 +77,7 @@ class PastSearch:
         return PastHits(from_ms, error="some of the stored past took too long and was left out")
 
     def _oldest_ms(self) -> int:
-        """The earliest window of the store: nothing is to be found before."""
+        """Returns the earliest window of the store."""
         rows = self._engine.query("SELECT min(window_ms) FROM segment").rows
         return int(rows[0][0])
 

@@ -1,13 +1,12 @@
-"""The round of watchlists: all that commits touched since the watermark, in commit order.
+"""The round of watchlists: judges all documents that commits touched since the watermark, in commit
+order.
 
     commits -> documents, whole -> hits -> tags -> detections, counters and watermark
 
-Tags lie in the telemetry store. Detections, counters and the watermark are one transaction of the
-state database, after the tags. A crash between the two repeats the group of commits: the tags of
-the round that was interrupted are newer than the last one that was saved, and do not count
-(`hits.is_tagged`), so each hit is reported exactly once.
-
-One server of a cluster runs rounds at a time, in one thread.
+The telemetry store contains the tags. Detections, counters and the watermark follow in one
+transaction of the state database. A crash in between repeats the group of commits: tags of the
+interrupted round are newer than the last saved round and do not count (`hits.is_tagged`), so each
+hit is reported exactly once. One server of a cluster runs rounds at a time, in one thread.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,13 +16,14 @@ from vedette import limits
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.clock import Clock
 from vedette.errors import VedetteError
-from vedette.limits import WATCHLIST_COST_S_AN_HOUR
+from vedette.limits import Limit
 from vedette.model.findings.detection import Detection
+from vedette.record.objects.watchlist import Watchlist
 from vedette.state.db import key_values
 from vedette.state.db.database import Database, Transaction
 from vedette.state.jobs import watermarks
 from vedette.state.policy import watchlists
-from vedette.state.policy.watchlists import Executed, Watchlist
+from vedette.state.policy.watchlists import Executed
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import (
     Commits,
@@ -39,23 +39,41 @@ from vedette.watchlists.hits import RoundTime, Tally, server_detection
 from vedette.watchlists.past import PastSearch
 from vedette.watchlists.watch_query import WatchQuery, asks_feeds, stored_query
 
+WATCHLIST_PAST_ROUND_S: Limit[int] = 2
+"""Time (s) of a round in which steps through stored telemetry may begin: new telemetry does not
+wait long, and steps without hits cost little."""
+
+WATCHLIST_ROWS_A_ROUND: Limit[int] = 50_000
+"""Approximate number of partial rows of commits that are judged and saved together."""
+
+WATCHLIST_ROUND_GROUPS: Limit[int] = 20
+"""Groups of commits in one round."""
+
+WATCHLIST_COST_S_AN_HOUR: Limit[int] = 180
+"""Judging time (s) of one watchlist per hour, above which it is stopped; a thousand ordinary
+watchlists together take less than ten."""
+
+WATCHLIST_TAG_LAG_S: Limit[int] = 5
+"""Delay (s) for following tags of feeds: rows of a slower insert may still appear."""
+
+
 FOLLOWER: Final = "watchlists"
-"""Name of the watermark: the newest commit that was judged."""
+"""Name of the watermark with the newest judged commit."""
 
 SAVED: Final = "watchlists saved"
-"""Name of the value with the time of the last tags that were saved, epoch microseconds."""
+"""Key of the time (epoch us) of the last saved tags."""
 
 TAGS_FOLLOWED: Final = "watchlists tags"
-"""Name of the value with the time up to which tags of feeds were judged, epoch microseconds."""
+"""Key of the time (epoch us) up to which tags of feeds were judged."""
 
 TOOK_LONGER: Final = "took longer"
-"""How an error begins for which a watchlist is stopped."""
+"""Prefix of errors that stop a watchlist."""
 
 Within = Callable[[Transaction], None]
 
 
 class WatchlistRounds:
-    """See the module. Not thread-safe."""
+    """Runs the rounds (see the module). Not thread-safe."""
 
     def __init__(
         self,
@@ -65,7 +83,8 @@ class WatchlistRounds:
         detections: DetectionWriter,
         settled: Callable[[], int],
     ) -> None:
-        """`settled` is the newest commit that is over (`IngestQueue.settled_seq`)."""
+        """`settled` returns the newest commit up to which all commits have ended
+        (`IngestQueue.settled_seq`)."""
         self._engine = engine
         self._database = database
         self._clock = clock
@@ -76,27 +95,28 @@ class WatchlistRounds:
         self._past = PastSearch(engine)
 
     def begin(self) -> None:
-        """Call it before anything can be stored: what comes from here on is judged, though it came
-        before the first round. Raises UnavailableError."""
+        """Call before anything can be stored, so that telemetry from now on is judged although it
+        precedes the first round. Raises UnavailableError."""
         if watermarks.load(self._database, FOLLOWER) is None:
             self._save(self._settled())
 
     def run(self) -> int:
-        """One round; returns the number of new hits. Raises UnavailableError; the next round then
-        goes on from the last group that was saved."""
+        """Runs one round and returns the number of new hits. Raises UnavailableError; the next
+        round continues after the last saved group."""
         settled = self._settled()
         after = watermarks.load(self._database, FOLLOWER)
         if after is None:
-            # Nobody knows any more when the server began: all is the past of every watchlist.
+            # The server's start is unknown, so everything stored counts as past for every
+            # watchlist.
             self._save(settled)
             after = settled
         found = 0
-        for _ in range(limits.WATCHLIST_ROUND_GROUPS):
+        for _ in range(WATCHLIST_ROUND_GROUPS):
             active = self._active()
             if not active:
                 self._save(settled)
                 return found
-            commits = next_commits(self._engine, after, settled, limits.WATCHLIST_ROWS_A_ROUND)
+            commits = next_commits(self._engine, after, settled, WATCHLIST_ROWS_A_ROUND)
             if commits is None:
                 break
             found += self._judge(active, commits)
@@ -104,7 +124,7 @@ class WatchlistRounds:
         return found + self._follow_tags() + self._judge_past()
 
     def _judge(self, active: Sequence[Active], commits: Commits) -> int:
-        """Judges what some commits touched, and saves it with the watermark."""
+        """Judges the documents that commits touched, and saves the results with the watermark."""
         touched = Touched(
             touched_segments(self._engine, commits),
             touched_binaries(self._engine, commits),
@@ -117,12 +137,13 @@ class WatchlistRounds:
         )
 
     def _follow_tags(self) -> int:
-        """Judges what feeds have tagged since the last time, for watchlists that ask for it."""
-        until_us = self._clock.now_us() - limits.WATCHLIST_TAG_LAG_S * 1_000_000
+        """Judges the documents that feeds have tagged since the last call, for watchlists that test
+        such tags."""
+        until_us = self._clock.now_us() - WATCHLIST_TAG_LAG_S * 1_000_000
         since_us = key_values.load(self._database, TAGS_FOLLOWED)
         active = [one for one in self._active() if asks_feeds(one.query.checked)]
         if since_us is None or not active:
-            # What was tagged before is found in the past of a watchlist.
+            # Earlier tags are covered by a watchlist's search of stored telemetry.
             key_values.save(self._database, TAGS_FOLLOWED, str(until_us))
             return 0
         segments = tagged_segments(self._engine, int(since_us), until_us)
@@ -136,10 +157,10 @@ class WatchlistRounds:
         )
 
     def _judge_past(self) -> int:
-        """Some steps of the stored past of new watchlists, which take turns: the newest of all is
-        judged first, then what was before."""
+        """Runs some steps through stored telemetry for new watchlists, alternating: the newest
+        telemetry of all first."""
         found = 0
-        until_us = self._clock.elapsed_us() + limits.WATCHLIST_PAST_ROUND_S * 1_000_000
+        until_us = self._clock.elapsed_us() + WATCHLIST_PAST_ROUND_S * 1_000_000
         while waiting := [one for one in self._active() if one.watchlist.has_past]:
             found += self._step(max(waiting, key=lambda one: one.watchlist.past_ms))
             if self._clock.elapsed_us() >= until_us:
@@ -158,8 +179,8 @@ class WatchlistRounds:
         )
 
     def _active(self) -> list[Active]:
-        """The watchlists that are executed now. One whose query cannot be understood any more is
-        left out, and says so."""
+        """Returns the watchlists to execute now. Records an error for a watchlist whose query is no
+        longer valid."""
         now_us = self._clock.now_us()
         with self._database.reading() as connection:
             stored = [one for one in watchlists.all_watchlists(connection) if one.is_active]
@@ -186,7 +207,8 @@ class WatchlistRounds:
         return known
 
     def _finish(self, tallies: Sequence[Tally], at: RoundTime, within: Within) -> int:
-        """Writes tags, then detections with counters and watermarks. Returns the new hits."""
+        """Writes tags, then detections with counters and watermarks. Returns the number of new
+        hits."""
         now_us = self._clock.now_us()
         stopped = {tally.watchlist.key: self._reason(tally, now_us) for tally in tallies}
         tags = [tag for tally in tallies for tag in tally.tags]
@@ -205,13 +227,13 @@ class WatchlistRounds:
         return len(tags)
 
     def _reason(self, tally: Tally, now_us: int) -> str:
-        """Why the watchlist is stopped; "" when it is not."""
+        """Returns the reason to stop the watchlist; "" for none."""
         if tally.error.startswith(TOOK_LONGER):
             return tally.error
         known = tally.watchlist
         spent_us = known.cost_us if known.cost_hour == now_us // 3_600_000_000 else 0
         spent_s = spent_us / 1_000_000 + tally.seconds
-        if spent_s <= limits.WATCHLIST_COST_S_AN_HOUR:
+        if spent_s <= WATCHLIST_COST_S_AN_HOUR:
             return ""
         return f"took {spent_s:.0f} s in an hour; {WATCHLIST_COST_S_AN_HOUR} s are allowed"
 
@@ -229,7 +251,7 @@ class WatchlistRounds:
 def _of_server(
     tallies: Iterable[Tally], stopped: Mapping[int, str], now_us: int
 ) -> list[Detection]:
-    """Detections of the server about watchlists."""
+    """Returns detections of the server about watchlists."""
     found = []
     for tally in tallies:
         if reason := stopped[tally.watchlist.key]:

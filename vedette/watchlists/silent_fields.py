@@ -1,11 +1,11 @@
-"""Fields that a watchlist asks and that no stored document has: it waits for what no sensor
-sends."""
+"""Fields of a watchlist's query that no stored document has, because no sensor sends them."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from vedette.errors import UnavailableError, VedetteError
-from vedette.limits import WATCHLIST_FIELDS_ASKED
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.query import SETTINGS, Tree, check, compile_segments
 from vedette.query.nodes import And, Leaf, Or, Text
@@ -15,12 +15,16 @@ from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import ALL, scoped
 from vedette.watchlists.watch_query import CATALOGUES, EVENTS, stored_query, tests_of
 
+WATCHLIST_FIELDS_ASKED: Limit[int] = 60
+"""Fields of all watchlists in a list that are checked: each check is a read, of a whole column if
+no document has the field."""
+
 
 def silent_fields(
     engine: Engine, scope: Scope, queries: Mapping[int, str], now_us: int, reach: Reach
 ) -> dict[int, tuple[str, ...]]:
-    """By watchlist, of queries on processes, the fields that no stored segment of the scope has.
-    Whatever is not known when time runs out is taken for seen."""
+    """Maps watchlist to the fields of its query over processes that no stored segment of the scope
+    has. Fields that are not checked before the deadline count as seen."""
     asked = {number: _fields(query, now_us) for number, query in queries.items()}
     names = sorted({name for fields in asked.values() for name in fields})
     silent: set[str] = set()
@@ -36,23 +40,17 @@ def silent_fields(
 
 
 def _has_any(engine: Engine, scope: Scope, reach: Reach) -> bool:
-    """Whether the scope has a segment: without one, every field would be missing."""
+    """Whether the scope has any segment; without one, every field would be missing."""
     where = scoped(ALL, scope)
-    rows = engine.query(
-        f"SELECT 1 FROM segment {where.clause} LIMIT 1",
-        where.params,
-        deadline_s=reach.left_s(),
-        cancel=reach.cancel,
-    ).rows
-    return bool(rows)
+    return _has_row(engine, "segment", where.clause, where.params, reach)
 
 
 def _fields(search_query: str, now_us: int) -> set[str]:
-    """Fields that documents must have for the query to hold: not those of what it leaves out."""
+    """Returns the fields that matching documents must have; ignores negated parts."""
     try:
         return set(_asked(stored_query(search_query, EVENTS, now_us).tree))
     except VedetteError:
-        return set()  # the list says what is wrong with it
+        return set()  # the list shows the error of the query
 
 
 def _asked(tree: Tree) -> Iterator[str]:
@@ -78,15 +76,23 @@ def _is_seen(engine: Engine, scope: Scope, name: str, now_us: int, reach: Reach)
         isinstance(one, NumberTest | TimeTest) for one in tests_of(checked)
     ):
         return True  # every segment has one
-    # Without FINAL: one of the partial rows has it, if any has.
+    # Of metadata, a partial row may have what a better claim has not: the merged rows decide.
+    tables = ("segment",) if where.apart else ("segment", "segment FINAL")
     clauses = [f"WHERE {one}" for one in where.apart.rows] if where.apart else [where.clause]
-    return any(
-        engine.query(
-            f"SELECT 1 FROM segment {clause} LIMIT 1",
-            where.params,
-            settings=SETTINGS,
-            deadline_s=reach.left_s(),
-            cancel=reach.cancel,
-        ).rows
-        for clause in clauses
+    return all(
+        any(_has_row(engine, table, clause, where.params, reach) for clause in clauses)
+        for table in tables
     )
+
+
+def _has_row(
+    engine: Engine, table: str, clause: str, params: Mapping[str, Any], reach: Reach
+) -> bool:
+    answer = engine.query(
+        f"SELECT 1 FROM {table} {clause} LIMIT 1",
+        params,
+        settings=SETTINGS,
+        deadline_s=reach.left_s(),
+        cancel=reach.cancel,
+    )
+    return bool(answer.rows)

@@ -1,4 +1,4 @@
-"""The stored query of a watchlist as a checked tree."""
+"""Stored queries of watchlists as checked trees."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,16 +7,17 @@ from typing import Final, assert_never
 from vedette.errors import BadRequestError, QueryError
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue
-from vedette.model.fields import PROCESS, RARITIES
+from vedette.model.fields import NOT_IN_SEGMENT, PROCESS
 from vedette.query import Checked, Tree, check, parse_stored
+from vedette.query.check.coverage import matches_all
 from vedette.query.compile.predicate_sql import asked_columns
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import JoinTest, Match, TagTest, Test, source_of
 
 EVENTS: Final = "events"
-"""`index_type` of watchlists on process segments."""
+"""`index_type` of watchlists over process segments."""
 MODULES: Final = "modules"
-"""`index_type` of watchlists on binaries."""
+"""`index_type` of watchlists over binaries."""
 
 CATALOGUES: Final[dict[str, Catalogue]] = {EVENTS: PROCESS, MODULES: BINARY}
 _DAY_US: Final = 24 * 3600 * 1_000_000
@@ -24,18 +25,18 @@ _DAY_US: Final = 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class WatchQuery:
-    """A checked query."""
+    """The parsed and checked query of a watchlist."""
 
     tree: Tree
     checked: Checked
     is_relative: bool
-    """Whether it has to be checked anew as time goes by."""
+    """Whether it depends on the time and must be checked again."""
 
 
 def stored_query(search_query: str, index_type: str, now_us: int) -> WatchQuery:
-    """The query of a watchlist.
+    """Parses and checks the query of a watchlist.
 
-    Raises QueryError with the place, BadRequestError for an unknown index_type, and for a query
+    Raises QueryError with the position; BadRequestError for an unknown index_type, and for a query
     that matches everything.
     """
     catalogue = CATALOGUES.get(index_type)
@@ -43,12 +44,12 @@ def stored_query(search_query: str, index_type: str, now_us: int) -> WatchQuery:
         raise BadRequestError(f"index_type: must be events or modules, not {index_type[:40]!r}")
     tree = parse_stored(search_query, catalogue)
     checked = check(tree, catalogue, now_us=now_us)
-    if isinstance(checked, Everything):
+    if matches_all(checked, catalogue.always):
         raise QueryError("search_query: matches everything", 0, len(search_query))
-    if any(source_of(test) in RARITIES for test in tests_of(checked)):
+    if any(source_of(test) in NOT_IN_SEGMENT for test in tests_of(checked)):
         raise QueryError(
-            "search_query: prevalence_pair and prevalence_cmdline ask the whole store: search for "
-            "them instead",
+            "search_query: a watchlist cannot test prevalence_pair, prevalence_cmdline, rule or "
+            "rule_name: use process search",
             0,
             len(search_query),
         )
@@ -57,7 +58,7 @@ def stored_query(search_query: str, index_type: str, now_us: int) -> WatchQuery:
 
 
 def tests_of(node: Checked) -> Iterator[Test]:
-    """All tests of a tree."""
+    """Yields all tests of a tree."""
     match node:
         case Match(tests):
             yield from tests
@@ -73,12 +74,12 @@ def tests_of(node: Checked) -> Iterator[Test]:
 
 
 def columns_of(node: Checked) -> frozenset[str]:
-    """The columns that a query reads."""
+    """Returns the columns that a query reads."""
     return frozenset(column for test in tests_of(node) for column in asked_columns(source_of(test)))
 
 
 def joins_of(node: Checked) -> frozenset[str]:
-    """The keys of `fields.JOINS` that a query asks."""
+    """Returns the keys of `fields.JOINS` that a query uses."""
     return frozenset(test.source for test in tests_of(node) if isinstance(test, JoinTest))
 
 
@@ -87,5 +88,5 @@ def asks_tags(node: Checked) -> bool:
 
 
 def asks_feeds(node: Checked) -> bool:
-    """Whether a tag that a feed adds later may make a document a hit."""
+    """Whether a tag that a feed adds later can turn a document into a hit."""
     return any(isinstance(test, TagTest) and test.family == "alliance" for test in tests_of(node))

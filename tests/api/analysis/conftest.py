@@ -84,25 +84,49 @@ def records_by_segment(host: Host, process: Process, child: Process) -> list[lis
     return [
         [
             host.created(process, host.process(900, "C:\\Windows\\explorer.exe")),
-            host.of(process, 7, 1, ImageLoaded="C:\\Windows\\amsi.dll", Signed="true",
-                    Signature="Microsoft Windows", SignatureStatus="Valid", Hashes=md5),
+            host.of(
+                process,
+                7,
+                1,
+                ImageLoaded="C:\\Windows\\amsi.dll",
+                Signed="true",
+                Signature="Microsoft Windows",
+                SignatureStatus="Valid",
+                Hashes=md5,
+            ),
             host.of(process, 11, 2, TargetFilename="C:\\Temp\\up.exe"),
         ],
         [
-            host.of(process, 3, 10, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-                    SourcePort=50000, DestinationIp="203.0.113.9", DestinationPort=443,
-                    DestinationHostname="c2.evil.example"),
+            host.of(
+                process,
+                3,
+                10,
+                Protocol="tcp",
+                Initiated="true",
+                SourceIp="10.0.0.5",
+                SourcePort=50000,
+                DestinationIp="203.0.113.9",
+                DestinationPort=443,
+                DestinationHostname="c2.evil.example",
+            ),
             host.of(process, 13, 11, EventType="SetValue", TargetObject=KEY, Details="up.exe"),
             host.created(child, process),
         ],
         [
             host.of(process, 27, 70, TargetFilename="C:\\Temp\\bad.exe", Hashes=f"MD5={'CD' * 16}"),
-            host.record(10, process.started_s + 80, SourceProcessGUID=process.guid,
-                        SourceProcessId=process.pid, SourceImage=process.image,
-                        TargetProcessGUID=child.guid, TargetProcessId=child.pid,
-                        TargetImage=child.image, GrantedAccess="0x1010"),
+            host.record(
+                10,
+                process.started_s + 80,
+                SourceProcessGUID=process.guid,
+                SourceProcessId=process.pid,
+                SourceImage=process.image,
+                TargetProcessGUID=child.guid,
+                TargetProcessId=child.pid,
+                TargetImage=child.image,
+                GrantedAccess="0x1010",
+            ),
         ],
-    ]  # fmt: skip
+    ]
 
 
 def launch_analysed(data: Path, *flags: str) -> Iterator[Analysed]:

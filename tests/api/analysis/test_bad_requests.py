@@ -1,4 +1,4 @@
-"""What process analysis refuses, and what it says: 400 with the name, 404 with which one."""
+"""Invalid requests of process analysis: 400 names the parameter, 404 names the missing object."""
 
 from typing import Any
 
@@ -85,8 +85,14 @@ def test_a_stream_that_cannot_be_made_is_400_with_the_name(
 @pytest.mark.parametrize(
     "path",
     [
-        *("nonsense/1/bulk", "nonsense/metadata", "nonsense/1/verify", "nonsense/1/segment"),
-        *(f"{NOBODY}/x/bulk", f"{NOBODY}/x/verify", f"{NOBODY}/x/segment", f"{NOBODY}/-1/segment"),
+        "nonsense/1/bulk",
+        "nonsense/metadata",
+        "nonsense/1/verify",
+        "nonsense/1/segment",
+        f"{NOBODY}/x/bulk",
+        f"{NOBODY}/x/verify",
+        f"{NOBODY}/x/segment",
+        f"{NOBODY}/-1/segment",
         f"{NOBODY}/1/bulk?end_time=soon",
         "stream/nonsense",
         "suppression_status",
@@ -102,7 +108,10 @@ def test_malformed_ids_are_400(analysed: Analysed, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(f"{NOBODY}/1/bulk", f"{NOBODY}/metadata", f"{NOBODY}/1/verify", f"{NOBODY}/1/segment"),
+        f"{NOBODY}/1/bulk",
+        f"{NOBODY}/metadata",
+        f"{NOBODY}/1/verify",
+        f"{NOBODY}/1/segment",
         f"suppression_status?parent_guid={NOBODY}&childproc_guid={NOBODY}",
     ],
 )

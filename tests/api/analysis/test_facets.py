@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.api.analysis.conftest import Analysed
-from vedette import limits
+from vedette.search.processes.segment_lookup import SEGMENTS_A_LINE
 
 
 def values(body: dict[str, Any], field: str) -> dict[str, int]:
@@ -85,7 +85,7 @@ def test_segments_come_line_by_line(analysed: Analysed) -> None:
 def test_segments_begin_at_the_given_one(analysed: Analysed) -> None:
     (line,) = lines(analysed.get(f"{analysed.segments[2]}/segment"))
     assert [one["segment_id"] for one in line["process"]["segments"]] == analysed.segments[2:]
-    assert limits.SEGMENTS_A_LINE > 3
+    assert SEGMENTS_A_LINE > 3
 
 
 def test_metadata_has_every_member(analysed: Analysed) -> None:

@@ -23,8 +23,14 @@ def test_a_record_has_its_segment_and_nothing_of_threat_feeds(
 ) -> None:
     for event in events:
         assert set(event) == {
-            *("type", "time", "data", "segment_id", "binary_info"),
-            *("alliance_hits", "ondemand_feeds", "ondemand_classification"),
+            "type",
+            "time",
+            "data",
+            "segment_id",
+            "binary_info",
+            "alliance_hits",
+            "ondemand_feeds",
+            "ondemand_classification",
         }
         assert event["segment_id"] in analysed.segments
         assert event["time"].endswith("Z")

@@ -1,4 +1,4 @@
-"""How long streams live, whose they are, and what survives (docs/process-analysis.md#streams)."""
+"""Lifetime, owner and persistence of streams (docs/process-analysis.md#streams)."""
 
 import time
 from pathlib import Path

@@ -4,9 +4,14 @@
 from tests.api.analysis.conftest import Analysed
 
 ORDER = [
-    *("modload", "filemod"),
-    *("netconn", "regmod", "childproc"),
-    *("filemod", "processblock", "crossproc"),
+    "modload",
+    "filemod",
+    "netconn",
+    "regmod",
+    "childproc",
+    "filemod",
+    "processblock",
+    "crossproc",
 ]
 
 

@@ -20,8 +20,14 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of its own: it may reach providers on loopback."""
     yield from start_server(
         tmp_path_factory.mktemp("identities"),
-        *("--set", "trusted_proxies=127.0.0.1", "--set", "egress_allow=127.0.0.1"),
-        *("--set", f"public_url={PUBLIC_URL}", "--set", "log_level=debug"),
+        "--set",
+        "trusted_proxies=127.0.0.1",
+        "--set",
+        "egress_allow=127.0.0.1",
+        "--set",
+        f"public_url={PUBLIC_URL}",
+        "--set",
+        "log_level=debug",
     )
 
 

@@ -197,8 +197,12 @@ def test_an_address_that_is_not_approved_signs_nobody_in(
 ) -> None:
     for server in start_server(
         tmp_path,
-        *("--set", "trusted_proxies=127.0.0.1", "--set", "egress_allow=127.0.0.1"),
-        *("--set", f"public_url={PUBLIC_URL}"),
+        "--set",
+        "trusted_proxies=127.0.0.1",
+        "--set",
+        "egress_allow=127.0.0.1",
+        "--set",
+        f"public_url={PUBLIC_URL}",
     ):
         provider = known(server, hostile)
         linked(server, provider)

@@ -97,7 +97,7 @@ def test_a_token_that_proves_nothing_signs_nobody_in(
 def test_a_code_that_the_provider_refuses_signs_nobody_in(
     own: Server, hostile: HostileProvider
 ) -> None:
-    """As for a code that was redeemed before."""
+    """Sends a refused code, such as a code that was already redeemed."""
     provider = known(own, hostile)
     linked(own, provider)
     hostile.answer = 400, b'{"error": "invalid_grant"}', {}

@@ -216,8 +216,16 @@ def test_neither_codes_nor_tokens_nor_secrets_reach_the_log_or_the_audit(
         shown = client.get("/api/v1/identity_provider").text
         metrics = client.get("/metrics").text
     for text in marked:
-        assert [name for name, place in (("log", log), ("audit", audit), ("api", shown),
-                ("metrics", metrics)) if text in place] == []  # fmt: skip
+        assert [
+            name
+            for name, place in (
+                ("log", log),
+                ("audit", audit),
+                ("api", shown),
+                ("metrics", metrics),
+            )
+            if text in place
+        ] == []
     assert '"has_secret":true' in shown.replace(" ", "")
 
 

@@ -1,4 +1,4 @@
-"""What alerts are made with: a real engine, a real state database, a driven clock."""
+"""Fixtures of alerting: a real engine, a real state database, a controlled clock."""
 
 from collections.abc import Iterator
 from pathlib import Path

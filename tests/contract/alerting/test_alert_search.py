@@ -7,7 +7,6 @@ import pytest
 from tests.contract.alerting.detections import NOW_US, detection
 from tests.support.indexed import chosen
 from vedette.alerting.alert_rows import Context, new_alert
-from vedette.api.schemas.search.search_parameters import search_request
 from vedette.errors import BadRequestError
 from vedette.model.address import pack_address
 from vedette.model.alert_fields import ALERT
@@ -26,6 +25,7 @@ from vedette.store.read.detection.alert_facets import FACETS, count_alert_facets
 from vedette.store.read.detection.alert_groups import GROUPINGS, group_alerts
 from vedette.store.read.detection.alerts import alerts_by_id, count_alerts, search_alerts
 from vedette.store.write.alerts import write_alerts
+from vedette.web.processes.search_parameters_json import search_request
 
 NEWEST: Order = (("created_time", True),)
 HOUR_US = 3_600_000_000
@@ -270,11 +270,23 @@ def ids_by_words(engine: ClickHouseEngine, query: str, scope: Scope = EVERYTHING
 
 
 WORDS = (
-    *("title:shell", "title:no-such-word", "-title:shell", "title:shell OR title:storm"),
-    *("title:shell title:reverse", "title:shell status:Unresolved", 'title:"reverse shell"'),
-    *("title:*", "title:shell hostname:ws-2", "(title:shell OR username:root) -title:bad"),
-    *("hostname:ws-1", "hostname:WS-*", "-hostname:ws-1", "hostname:ws-1 OR hostname:ws-2"),
-    *("hostname:no-such-host", "hostname:ws-1 hostname:ws-2", "hostname:ws-1 -title:shell"),
+    "title:shell",
+    "title:no-such-word",
+    "-title:shell",
+    "title:shell OR title:storm",
+    "title:shell title:reverse",
+    "title:shell status:Unresolved",
+    'title:"reverse shell"',
+    "title:*",
+    "title:shell hostname:ws-2",
+    "(title:shell OR username:root) -title:bad",
+    "hostname:ws-1",
+    "hostname:WS-*",
+    "-hostname:ws-1",
+    "hostname:ws-1 OR hostname:ws-2",
+    "hostname:no-such-host",
+    "hostname:ws-1 hostname:ws-2",
+    "hostname:ws-1 -title:shell",
 )
 
 

@@ -11,10 +11,8 @@ import pytest
 from tests.contract.alerting.conftest import NOW_US
 from tests.contract.alerting.detections import detection
 from tests.support.forms import in_form
-from vedette.alerting.detection_writer import DetectionWriter
-from vedette.api.schemas.cloud.alert import cloud_alert_body
+from vedette.alerting.detection_writer import ALERT_SETTLED_US, DetectionWriter
 from vedette.clock import DrivenClock
-from vedette.limits import ALERT_SETTLED_US
 from vedette.model.findings.detection import Source
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query.compile.condition import Condition
@@ -26,6 +24,7 @@ from vedette.state.policy.alert_workflow import extras
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alerts import alerts_by_id, search_alerts
 from vedette.store.read.detection.cloud_alerts import AlertSpan, FieldFilter, oldest_alerts
+from vedette.web.alerts.cloud_alert_json import cloud_alert_body
 
 SECOND_US = 1_000_000
 LAG_US = 60 * SECOND_US

@@ -5,7 +5,6 @@ from typing import Any
 
 from tests.contract.alerting.detections import detection
 from vedette.alerting.detection_writer import DetectionWriter
-from vedette.api.schemas.cloud.alert import cloud_alert_body
 from vedette.clock import DrivenClock
 from vedette.model.findings.detection import Source
 from vedette.model.scope import EVERYTHING
@@ -16,6 +15,7 @@ from vedette.state.db.database import Database
 from vedette.state.policy.alert_workflow import extras
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.cloud_alerts import AlertSpan, FieldFilter
+from vedette.web.alerts.cloud_alert_json import cloud_alert_body
 
 PARTS = {
     "watchlists": ("watchlists_id", "watchlists.id", "watchlists_name", "watchlists.name"),

@@ -7,17 +7,18 @@ import pytest
 from tests.contract.alerting.detections import NOW_US, detection
 from tests.contract.store.rows import HOUR_MS, module, partial, process_id, store
 from vedette import limits
+from vedette.alerting.alert_rows import ALERT_TEXT_CHARS_MAX, ALERT_VALUES_MAX
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.hooks import WrittenDetection
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
 from vedette.model.address import address_text
 from vedette.model.findings.detection import Detection, Source
+from vedette.record.objects.suppression import Suppression
 from vedette.state.db.database import Database, Transaction
 from vedette.state.db.schema_alerts import REPORT_IGNORED
 from vedette.state.policy import ignored_reports, suppressions
 from vedette.state.policy.ignored_reports import Ignorer
-from vedette.state.policy.suppressions import SuppressionChange
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.detection.alerts import alerts_by_id
 from vedette.store.write.alerts import write_alerts
@@ -203,15 +204,12 @@ def test_hits_of_an_ignored_report_make_no_alert_and_are_counted(
 def test_a_suppression_keeps_matching_alerts_quiet_until_it_expires(
     writer: DetectionWriter, hook: Hook, database: Database, clock: DrivenClock
 ) -> None:
-    rule = SuppressionChange(
-        1,
-        "anna",
-        NOW_US,
+    rule = Suppression(
         name="Backup",
         query='username:anna "encoded powershell"',
         expires_us=NOW_US + 1_000_000,
     )
-    quiet = SuppressionChange(1, "anna", NOW_US, query="hostname:ws-1 techniques:t1059.*")
+    quiet = Suppression(query="hostname:ws-1 techniques:t1059.*")
     with database.writing() as connection:
         first = suppressions.add(connection, rule)
         second = suppressions.add(connection, quiet)
@@ -246,7 +244,7 @@ def test_a_storm_is_one_alert_that_counts_and_new_hosts_are_still_shown(
     writer: DetectionWriter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "ALERTS_AN_HOUR_MAX", 5)
+    monkeypatch.setattr("vedette.alerting.alert_storm.ALERTS_AN_HOUR_MAX", 5)
     batch = [detection(number) for number in range(1, 21)]
     elsewhere = detection(1, sensor_id=3)
     for _ in range(2):
@@ -292,6 +290,6 @@ def test_hostile_text_is_kept_within_bounds(
     writer.write([found])
     alert = alerts_by_id(contract_engine, [found.id])[found.id]
     assert alert["title"].startswith("<script>alert(1)</script>?")
-    assert len(alert["title"]) == limits.ALERT_TEXT_CHARS_MAX
-    assert len(alert["event"]) == limits.ALERT_VALUES_MAX
+    assert len(alert["title"]) == ALERT_TEXT_CHARS_MAX
+    assert len(alert["event"]) == ALERT_VALUES_MAX
     assert len(alert["tags"]) == limits.ALERT_LISTED_MAX

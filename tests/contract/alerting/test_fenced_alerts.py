@@ -1,4 +1,4 @@
-"""Of several servers one writes alerts, and none that was ended adds any behind its back."""
+"""Only one of several servers writes alerts; a server whose lease ended adds none."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ class Lease:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[ClickHouseEngine]:
-    """Of a server: the embedded engine has no other one that writes."""
+    """Engine of a ClickHouse server: the embedded engine has no second writer."""
     with clickhouse_front(tmp_path / "front") as front:
         opened = connect_engine(front.dsn, replicated("vedette", quorum=1))
         create_tables(opened)

@@ -11,8 +11,8 @@ from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.response import Responder, ResponseHook, matches_host
 from vedette.clock import DrivenClock
 from vedette.model.event import BinarySeen
-from vedette.model.findings.response_policy import ResponsePolicy
 from vedette.model.scope import EVERYTHING
+from vedette.record.objects.response_policy import ResponsePolicy
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.jobs import responses

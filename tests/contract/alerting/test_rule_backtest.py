@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.contract.alerting.test_trial_agrees import EVENTS, rules
+from tests.contract.pipeline.requests import security
 from tests.contract.pipeline.write_path import NOON_S, WritePath, submission, write_path
-from tests.support.sysmon import story
+from tests.support.sysmon import Host, story
 from vedette.alerting.past_literals import record_literals, segment_literals
-from vedette.alerting.rule_backtest import RulePast, backtest_rules
+from vedette.alerting.rule_backtest import PastTime, RulePast, backtest_rules
 from vedette.clock import DrivenClock
 from vedette.detect.narrowed_rules import narrowed_rules
 from vedette.detect.rule import Rule
@@ -45,6 +46,13 @@ LOG = """title: a log was cleared
 logsource: {product: windows, service: security}
 detection:
   a: {EventID: 1102}
+  condition: a
+"""
+
+STARTED = """title: a shell started
+logsource: {product: windows, category: process_creation}
+detection:
+  a: {Image|endswith: '\\shell.exe'}
   condition: a
 """
 
@@ -112,6 +120,67 @@ def test_hits_are_told_by_day_host_and_rule(engine: ClickHouseEngine, tmp_path: 
     assert past.samples[0].matched["TargetFilename"].endswith("up.exe")
     assert past.not_stored == {found[1].id: frozenset(("CallTrace",))}
     assert (seen.hits, len(seen.hosts), nothing.hits) == (1, 1, 0)
+
+
+def test_imported_events_count_when_they_happened(engine: ClickHouseEngine, tmp_path: Path) -> None:
+    """Events of three days ago that arrive now; their process started ten minutes before."""
+    happened_s = NOON_S - 3 * 86_400
+    host = Host("imported.example", happened_s - 600)
+    parent = host.process(4, "C:\\explorer.exe")
+    shell = host.process(5, "C:\\shell.exe", "shell", 0)
+    late = host.process(6, "C:\\shell.exe", "shell", 1_200)
+    record = security(1102, 9)
+    record["@timestamp"] = "2023-11-12T12:00:05.000Z"
+    records = [
+        host.created(shell, parent),
+        host.of(shell, 11, 600, TargetFilename="C:\\up.exe"),
+        host.created(late, parent),
+        record,
+    ]
+    found = loaded(FILE, LOG, STARTED)
+    with write_path(engine, tmp_path, DrivenClock(NOON_S * 1_000_000)) as path:
+        path.post(records)
+
+    def hits(from_s: int, until_s: int, by: PastTime) -> dict[str, int]:
+        past = backtest_rules(
+            engine,
+            narrowed_rules(found),
+            EVERYTHING,
+            from_s * 1_000,
+            until_s * 1_000,
+            Reach.within(60),
+            by,
+        )
+        assert (past.is_incomplete, past.from_ms, past.by) == (False, from_s * 1_000, by)
+        return {one.title: past.by_rule[one.id] for one in found if past.by_rule[one.id]}
+
+    file, log, started = (one.title for one in found)
+    assert hits(happened_s - 60, happened_s + 60, "event") == {file: 1, log: 1}
+    assert hits(happened_s - 900, happened_s + 900, "event") == {file: 1, log: 1, started: 2}
+    assert hits(happened_s - 900, happened_s - 300, "event") == {started: 1}
+    assert hits(NOON_S - 3_600, NOON_S + 60, "event") == {}
+    assert hits(happened_s - 900, happened_s + 900, "arrival") == {}
+    assert hits(NOON_S - 3_600, NOON_S + 60, "arrival") == {file: 1, log: 1, started: 2}
+
+
+def test_a_process_started_when_it_arrived_first(engine: ClickHouseEngine, tmp_path: Path) -> None:
+    host = Host("twice.example", NOON_S - 60)
+    parent = host.process(4, "C:\\explorer.exe")
+    shell = host.process(5, "C:\\shell.exe", "shell", 0)
+    clock = DrivenClock(NOON_S * 1_000_000)
+    with write_path(engine, tmp_path, clock) as path:
+        path.post([host.created(shell, parent)])
+        clock.advance(3_600)
+        path.post([host.of(shell, 11, 3_500, TargetFilename="C:\\a.txt")])
+    reach = Reach.within(60)
+    judged = narrowed_rules(loaded(STARTED))
+    bounds = [(NOON_S - 600, NOON_S + 600, 1), (NOON_S + 1_800, NOON_S + 4_000, 0)]
+    bounds.append((NOON_S - 600, NOON_S + 4_000, 1))
+    for from_s, until_s, hits in bounds:
+        past = backtest_rules(
+            engine, judged, EVERYTHING, from_s * 1_000, until_s * 1_000, reach, "arrival"
+        )
+        assert past.hits == hits
 
 
 def test_a_trial_that_runs_out_of_time_says_so(engine: ClickHouseEngine, tmp_path: Path) -> None:

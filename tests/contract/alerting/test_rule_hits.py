@@ -1,4 +1,4 @@
-"""From a stored rule over a commit to an alert: once, whatever is interrupted; correlations too."""
+"""A stored rule raises one alert for a commit, despite interruptions; also with correlations."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,8 +12,8 @@ from tests.contract.pipeline.requests import security
 from tests.contract.pipeline.write_path import NOON_S, Json, WritePath, write_path
 from tests.support.sysmon import Host
 from vedette import limits
-from vedette.alerting.detection_writer import DetectionWriter, Within, Written
-from vedette.alerting.rule_budget import RuleBudget
+from vedette.alerting.detection_writer import DetectionWriter, OnQuiet, Within, Written
+from vedette.alerting.rule_budget import RULE_BUDGET_SHARE, RuleBudget
 from vedette.alerting.rule_hits import HitMetrics, RuleHits
 from vedette.alerting.rule_import import import_rules
 from vedette.alerting.rule_messages import RuleFile
@@ -24,6 +24,7 @@ from vedette.pipeline.rule_reload import RuleReloader
 from vedette.state.db.database import Database, open_database
 from vedette.state.jobs import correlation_groups
 from vedette.state.policy import rules
+from vedette.state.policy.sigma.correlation_rules import base_rules
 from vedette.store.engine.client import ClickHouseEngine
 
 SHELL = """title: A shell starts
@@ -155,7 +156,7 @@ def test_a_rule_over_its_budget_is_stopped_and_that_is_an_alert(followed: Follow
     minute_ns = limits.RULE_BUDGET_WINDOW_S * 1_000_000_000
     budget = RuleBudget(followed.database, followed.rules, followed.writer, followed.clock)
     for share in (0.6, 0.6):
-        spent = int(minute_ns * limits.RULE_BUDGET_SHARE * share)
+        spent = int(minute_ns * RULE_BUDGET_SHARE * share)
         followed.path.processor.rules.add_costs(
             [RuleCost(shell.id, 10, 0, spent), RuleCost(logon.id, 10, 0, spent // 2)]
         )
@@ -185,14 +186,14 @@ class Dying:
         self._writer = writer
         self._after = after
 
-    def write(self, detections: list[Detection], within: Within) -> Written:
+    def write(self, detections: list[Detection], within: Within, on_quiet: OnQuiet) -> Written:
         if self._after:
 
             def last_step(transaction: Any) -> None:
                 within(transaction)
                 raise UnavailableError("killed before the transaction ended")
 
-            self._writer.write(detections, last_step)
+            self._writer.write(detections, last_step, on_quiet)
         raise UnavailableError("killed before anything was written")
 
 
@@ -265,3 +266,17 @@ def test_the_last_hits_of_a_deleted_rule_still_become_alerts(followed: Followed)
     assert [alert["title"] for alert in followed.alerts()] == ["A shell starts"]
     rules.forget_removed(followed.database, followed.clock.now_us() * 2)
     assert rules.named(followed.database, ["11111111-1111-4111-8111-111111111111"]) == {}
+
+
+def test_the_rules_whose_hits_a_correlation_counts_are_named_by_id(followed: Followed) -> None:
+    above = (
+        MANY.replace("Many", "More")
+        .replace("3333", "4444")
+        .replace("[logon_fails]", f"[{MANY_ID}]")
+    )
+    followed.add(LOGON, MANY, above, SHELL)
+    with followed.database.reading() as connection:
+        logon_id = "22222222-2222-4222-8222-222222222222"
+        assert base_rules(connection, MANY_ID) == [logon_id]
+        assert base_rules(connection, MANY_ID.replace("3333", "4444")) == [logon_id]
+        assert base_rules(connection, logon_id) == []

@@ -8,7 +8,6 @@ import pytest
 from tests.contract.alerting.detections import NOW_US, detection
 from tests.support.indexed import STORES
 from tests.support.two_shards import SHARD_MAP, router
-from vedette import limits
 from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.triage import (
     Analyst,
@@ -26,7 +25,7 @@ from vedette.model.host import MoveStep, SensorMove, ShardView
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, check, parse
 from vedette.query.compile.alerts_sql import compile_alerts
-from vedette.search.alerts.host_risk import host_risk, risk_by_day
+from vedette.search.alerts.host_risk import RISK_DAYS_SHOWN, host_risk, risk_by_day
 from vedette.state.accounts import audit_trail
 from vedette.state.accounts.audit_trail import Search
 from vedette.state.db.author import Author, acting_as
@@ -37,6 +36,7 @@ from vedette.store.engine.shard_routing import ShardRouter
 from vedette.store.read.detection.alerts import alerts_by_id, count_alerts
 from vedette.store.schema.tables import SHARDED
 from vedette.store.write.alert_retention import delete_alerts_before
+from vedette.web.alerts.alert_changes_json import ALERT_IDS_MAX
 
 BOB = Analyst(5, "bob", NOW_US + 1_000_000)
 DAY_US = 24 * 3600 * 1_000_000
@@ -222,7 +222,7 @@ def test_a_hundred_thousand_ids_are_one_statement(
 ) -> None:
     found = detection()
     writer.write([found])
-    ids = [f"{number:032x}" for number in range(limits.ALERT_IDS_MAX - 1)]
+    ids = [f"{number:032x}" for number in range(ALERT_IDS_MAX - 1)]
     done = change_alerts_at_once(
         contract_engine,
         database,
@@ -271,7 +271,7 @@ def test_what_the_risk_was_is_told_by_the_day_until_now(
     change_alerts_at_once(contract_engine, database, EVERYTHING, only, "one", wanted, BOB)
     later_us = now_us + 2 * DAY_US
     risks = [score for _, score in risk_by_day(contract_engine, EVERYTHING, 1, later_us)]
-    assert risks[:-3] == [0.0] * (limits.RISK_DAYS_SHOWN - 3)
+    assert risks[:-3] == [0.0] * (RISK_DAYS_SHOWN - 3)
     assert risks[-1] == host_risk(contract_engine, EVERYTHING, 1, later_us).score
     assert risks[-1] < risks[-2] < risks[-3] < 63.2  # the other is closed
     assert {score for _, score in risk_by_day(contract_engine, EVERYTHING, 9, now_us)} == {0.0}

@@ -55,8 +55,14 @@ def rules() -> list[Rule]:
         )
         for product, categories in {
             "windows": (
-                *("process_creation", "network_connection", "image_load", "registry_set"),
-                *("file_event", "dns_query", "process_access", "create_remote_thread"),
+                "process_creation",
+                "network_connection",
+                "image_load",
+                "registry_set",
+                "file_event",
+                "dns_query",
+                "process_access",
+                "create_remote_thread",
             ),
             "linux": ("process_creation", "network_connection", "file_event"),
             "macos": ("process_creation", "file_event"),

@@ -1,4 +1,4 @@
-"""What every blob store does."""
+"""Behavior that every blob store has."""
 
 import hashlib
 import os
@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.object_store import PAGE_KEYS
 from vedette.blobs.blob_store import AREAS, BlobKey, BlobStore, open_verified, pieces_of
+from vedette.blobs.s3_bucket import BLOB_RANGE_BYTES
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import BLOB_RANGE_BYTES
 
 
 def key_of(content: bytes, area: str = "binaries") -> BlobKey:

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from vedette.blobs.blob_store import BlobKey, DamagedBlobError, open_verified
-from vedette.blobs.local_directory import LocalDirectory
+from vedette.blobs.local_directory import BLOB_DRAFT_STALE_S, LocalDirectory
 from vedette.errors import UnavailableError
-from vedette.limits import BLOB_DRAFT_STALE_S
 
 CONTENT = b"content" * 1_000
 KEY = BlobKey("binaries", hashlib.sha256(CONTENT).hexdigest())

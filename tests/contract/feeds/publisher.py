@@ -8,11 +8,12 @@ from vedette.clock import DrivenClock
 from vedette.feeds.fetch import Fetcher, FetchRules
 from vedette.feeds.schedule import Schedule
 from vedette.feeds.synchronise import Parts
+from vedette.record.objects.feed import Feed
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import open_sealing
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy import feeds
-from vedette.state.policy.feeds import CHANGES, Feed
+from vedette.state.policy.feeds import CHANGES
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.threat.reports import indicators_of, reports_after
 

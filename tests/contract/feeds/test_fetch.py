@@ -79,6 +79,35 @@ def test_a_redirect_is_checked_like_the_first_url(server: FeedServer, target: st
         fetched(Source(url), rules(server))
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "file:///etc/passwd",
+        "file:/etc/passwd",
+        "FILE:///etc/passwd",
+        "file:",
+        "ftp://a/b",
+        "gopher://a/",
+        "unix:/run/x",
+        "data:,x",
+        "javascript:1",
+        "http://[::1",
+        "http://a:b/",
+        "http://a:99999/",
+        "http://xn--/",
+        "http:\\\\a",
+        "?" + "a" * 70_000,
+        "\xff\xfe",
+        "",
+    ],
+)
+def test_a_redirect_leads_to_http_or_is_an_error_of_the_feed(tmp_path: Path, target: str) -> None:
+    with feed_server(tmp_path, tls=False) as plain:
+        url = plain.answer("/away", redirect(target))
+        with pytest.raises(FeedUnreachableError):
+            fetched(Source(url), FetchRules(Path("/"), LOOPBACK, seconds_max=20.0))
+
+
 def test_a_redirect_may_not_leave_tls_and_does_not_go_on_for_ever(server: FeedServer) -> None:
     url = server.answer("/plainly", redirect("http://127.0.0.1:1/"))
     with pytest.raises(FeedUnreachableError, match="without TLS"):

@@ -16,6 +16,7 @@ from vedette.feeds import indicator_queries
 from vedette.feeds.indicators import IndicatorRounds
 from vedette.model.address import pack_address
 from vedette.model.event import BinarySeen, Dnsquery, Filemod, Modload, Netconn, ProcessEvent
+from vedette.model.metadata_rank import Rank, claim_key
 from vedette.state.policy import feeds
 from vedette.store.read.detection.tags import tags_of_binaries, tags_of_process
 from vedette.store.write.commit import BinaryRow, Commit
@@ -32,11 +33,11 @@ class Follower:
         self.engine: Any = publisher.parts.engine
         self.seq = 0
         self.meanwhile: Callable[[], object] = lambda: None
-        """What others do once while a round runs, after it has read the indicators."""
+        """Concurrent action, run once in a round after it has read the indicators."""
         self.start()
 
     def start(self, settle_s: float = 0.0) -> None:
-        """As after a restart."""
+        """Creates the rounds like a restart."""
         parts = self.publisher.parts
         writer = DetectionWriter(self.engine, parts.database, parts.clock)
         self.rounds = IndicatorRounds(
@@ -235,8 +236,8 @@ def _dies_after(left: list[int], call: Any, after: bool = False) -> Any:
 def test_the_stored_past_is_searched_window_by_window_and_goes_on_after_a_restart(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.limits.INDICATOR_PAST_ROWS", 1)
-    monkeypatch.setattr("vedette.limits.INDICATOR_PAST_STEPS", 1)
+    monkeypatch.setattr("vedette.feeds.indicators.INDICATOR_PAST_ROWS", 1)
+    monkeypatch.setattr("vedette.feeds.indicators.INDICATOR_PAST_STEPS", 1)
     follower.commit(1, process_md5=MD5)
     follower.commit(2, process_md5=MD5, window_ms=NEXT_MS)
     follower.rounds.run()
@@ -251,7 +252,7 @@ def test_the_stored_past_is_searched_window_by_window_and_goes_on_after_a_restar
 
 
 def test_the_past_waits_until_every_replica_has_the_indicators(follower: Follower) -> None:
-    """Of two that are under way to a replica the later may be there first."""
+    """With two inserts in replication, the later may arrive first."""
     follower.start(settle_s=15.0)
     follower.commit(1, process_md5=MD5)
     follower.rounds.run()
@@ -403,3 +404,28 @@ def test_a_query_that_never_ends_is_stopped_and_named(
     assert "not asked any more" in problem.problem
     follower.commit(2, process_name="evil.exe", path="c:\\evil.exe")
     assert follower.rounds.run() == 0
+
+
+@pytest.mark.parametrize("is_past", [False, True], ids=["new", "past"])
+def test_a_claim_that_lost_matches_no_indicator(follower: Follower, is_past: bool) -> None:
+    lost = {"process_md5": digest("a5"), "identity_rank": claim_key(Rank.OTHERS, NOW_US)}
+    best = {"process_md5": digest("a6"), "identity_rank": claim_key(Rank.CREATION, NOW_US)}
+    values = [digest("a5"), digest("a6"), digest("a7")]
+
+    def happens() -> None:
+        follower.commit(1, **lost)
+        follower.commit(2, module(digest("a7")), **lost)
+        for number in (1, 2):
+            follower.commit(number, **best)
+
+    if is_past:
+        happens()
+    follower.rounds.run()
+    follower.publisher.publish(a_report("r", md5=values))
+    follower.publisher.sync()
+    if not is_past:
+        happens()
+    for _ in range(3):
+        follower.rounds.run()
+    assert follower.tags(1) == {("intel", digest("a6"), 80)}
+    assert follower.tags(2) == {("intel", value, 80) for value in values[1:]}

@@ -11,15 +11,15 @@ from tests.contract.feeds.publisher import NOW_US, a_report
 from tests.contract.feeds.test_indicators import MD5, SHA256, Follower, connection
 from tests.support.indexed import on_plain_tables
 from vedette.alerting.detection_writer import DetectionWriter
-from vedette.limits import RECORD_VALUE_CHARS_MATCHED
 from vedette.model.event import Kept
+from vedette.store.read.threat.record_matches import RECORD_VALUE_CHARS_MATCHED
 from vedette.store.write.commit import Commit, RecordRow
 from vedette.store.write.insert import write_commit
 
 DAY_US = 86_400_000_000
 SECURITY = "Security"
 NUMBERS = count(1)
-"""Of records, in the log of their host."""
+"""Record numbers in the log of their host."""
 
 
 @pytest.fixture
@@ -134,7 +134,8 @@ def test_records_of_one_kind_are_one_alert_of_a_host_and_day(follower: Follower)
         "SELECT event, matched FROM alert FINAL WHERE sensor_id = 2"
     ).rows[0]
     assert (event["TargetUserName"], event["Channel"], event["EventID"]) == (
-        *("ann", SECURITY),
+        "ann",
+        SECURITY,
         "4625",
     )
     assert matched == {"ipaddr": "203.0.113.9"}
@@ -143,8 +144,8 @@ def test_records_of_one_kind_are_one_alert_of_a_host_and_day(follower: Follower)
 def test_the_past_has_records_of_before_between_and_after_segments(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vedette.limits.INDICATOR_PAST_ROWS", 1)
-    monkeypatch.setattr("vedette.limits.INDICATOR_PAST_STEPS", 1)
+    monkeypatch.setattr("vedette.feeds.indicators.INDICATOR_PAST_ROWS", 1)
+    monkeypatch.setattr("vedette.feeds.indicators.INDICATOR_PAST_STEPS", 1)
     guess = {"IpAddress": "203.0.113.9"}
     for sensor_id in (1, 2):
         keep(follower, guess, sensor_id=sensor_id)

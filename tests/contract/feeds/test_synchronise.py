@@ -1,6 +1,7 @@
 """Stored reports follow the document of a feed: incrementally, in full, and after a crash."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -56,6 +57,51 @@ def test_a_report_without_indicators_is_withdrawn(publisher: Publisher) -> None:
     assert publisher.indicators("a") == {MD5}
 
 
+@pytest.mark.parametrize("how", [CHANGES, EVERYTHING])
+def test_an_indicator_counts_from_when_it_is_valid(publisher: Publisher, how: int) -> None:
+    def indicator(number: int, valid_from: str) -> dict[str, Any]:
+        return {
+            "type": "indicator",
+            "id": f"indicator--{number}",
+            "pattern": f"[domain-name:value = 'evil{number}.example']",
+            "modified": "2020-01-02T03:04:05Z",
+            "valid_from": valid_from,
+        }
+
+    later = datetime.fromtimestamp(NOW_US / 1_000_000 + 1_500_000, UTC).isoformat()
+    objects = [indicator(1, later), indicator(2, "2020-01-02T03:04:05Z")]
+    publisher.path.write_text(json.dumps({"type": "bundle", "objects": objects}))
+    done = publisher.sync(how)
+    assert (done.etag, publisher.indicators("indicator--1")) == ("", set())
+    assert publisher.indicators("indicator--2") == {"evil2.example"}
+    assert publisher.sync(how).reports_changed == 1
+    assert publisher.indicators("indicator--1") == {"evil1.example"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"feedinfo": {"name": "Intel"}, "reports": []},
+        {"response": {"Attribute": []}},
+        {"type": "bundle", "objects": []},
+    ],
+)
+def test_a_document_without_indicators_is_a_problem_until_it_has_one(
+    publisher: Publisher, document: Any
+) -> None:
+    publisher.path.write_text(json.dumps(document))
+    for how in (CHANGES, EVERYTHING):
+        done = publisher.sync(how)
+        assert "has no indicators" in done.last_error
+        assert (done.errors, done.failures, done.etag) == (1, 0, "")
+        assert [one.place for one in feeds.errors_of(publisher.parts.database, done.id)] == [
+            "document"
+        ]
+    publisher.publish(a_report("a", md5=[MD5]))
+    done = publisher.sync()
+    assert (done.last_error, done.errors, done.iocs_read) == ("", 0, 1)
+
+
 def test_a_broken_report_costs_only_itself_and_is_named_with_its_place(
     publisher: Publisher,
 ) -> None:
@@ -72,8 +118,11 @@ def test_a_broken_report_costs_only_itself_and_is_named_with_its_place(
     assert publisher.indicators("odd") == {"cd" * 16}
     found = feeds.errors_of(publisher.parts.database, publisher.id)
     assert [one.place.split(" at ")[0] for one in found] == [
-        "reports[3]", "reports[4]", "reports[5]", "reports[5]",
-    ]  # fmt: skip
+        "reports[3]",
+        "reports[4]",
+        "reports[5]",
+        "reports[5]",
+    ]
     assert "email" in found[3].problem
     assert found[1].report_id == "b"
 

@@ -11,10 +11,13 @@ import pytest
 from tests.contract.feeds.publisher import NOW_US
 from tests.support.feed_server import FeedServer, feed_server, send
 from vedette.clock import DrivenClock
-from vedette.feeds.fetch import Fetcher, FetchRules
+from vedette.feeds.egress import FeedUnreachableError
+from vedette.feeds.fetch import Fetcher, FetchRules, Source
 from vedette.feeds.schedule import Schedule
 from vedette.feeds.synchronise import Parts
+from vedette.feeds.taxii import Reader
 from vedette.notify.egress import EgressPolicy
+from vedette.record.objects.feed import Feed
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import open_sealing
 from vedette.state.jobs.leases import Leases
@@ -55,6 +58,18 @@ def server(tmp_path: Path) -> Iterator[FeedServer]:
         yield running
 
 
+@pytest.mark.parametrize("root", ["file:///", "file:", "http://[", "ftp://a/", "http://xn--/", 7])
+def test_an_api_root_leads_to_http_or_is_an_error_of_the_feed(tmp_path: Path, root: object) -> None:
+    (tmp_path / "collections").mkdir()
+    (tmp_path / "collections" / "x").write_text("{}")
+    with feed_server(tmp_path, tls=False) as running:
+        body = json.dumps({"title": "t", "api_roots": [root]}).encode()
+        source = Source(running.publish("/taxii2/", body, TAXII))
+        fetcher = Fetcher(FetchRules(tmp_path, EgressPolicy.of(["127.0.0.1"]), seconds_max=20.0))
+        with pytest.raises(FeedUnreachableError), fetcher.open(source) as document:
+            list(Reader(fetcher, source).items(document.chunks))
+
+
 def pages(request: BaseHTTPRequestHandler) -> None:
     """Three pages of two objects."""
     query = parse_qs(urlsplit(request.path).query)
@@ -80,6 +95,26 @@ def pages(request: BaseHTTPRequestHandler) -> None:
 def test_every_readable_object_arrives(
     server: FeedServer, engine: ClickHouseEngine, database: Database, tmp_path: Path, path: str
 ) -> None:
+    done = synchronised(server, engine, database, tmp_path, path)
+    assert (done.last_error, done.format, done.reports_changed) == ("", "taxii", 6)
+    found = reports_after(engine, done.id, "", 10)
+    assert [row["domain"] for row in found] == [[f"c{n}.evil.example"] for n in range(6)]
+    assert all("authorization" in headers for _, headers in server.asked)
+    assert not [path for path, _ in server.asked if "shut" in path]
+
+
+def test_a_server_without_indicators_is_a_problem(
+    server: FeedServer, engine: ClickHouseEngine, database: Database, tmp_path: Path
+) -> None:
+    done = synchronised(server, engine, database, tmp_path, "/other/collections/")
+    assert "read as taxii and has no indicators" in done.last_error
+    assert (done.errors, done.failures) == (1, 0)
+
+
+def synchronised(
+    server: FeedServer, engine: ClickHouseEngine, database: Database, tmp_path: Path, path: str
+) -> Feed:
+    """A feed at that path, after a synchronisation."""
     clock = DrivenClock(NOW_US)
     rules = FetchRules(
         tmp_path, EgressPolicy.of(["127.0.0.1"]), ca_file=server.certificate, seconds_max=30
@@ -96,9 +131,4 @@ def test_every_readable_object_arrives(
     }
     feed = feeds.add(database, members, sealing, NOW_US)
     assert Schedule(parts, Leases(database, clock), interval_s=60).run_due() == 1
-    done = feeds.get(database, feed.id)
-    assert (done.last_error, done.format, done.reports_changed) == ("", "taxii", 6)
-    found = reports_after(engine, feed.id, "", 10)
-    assert [row["domain"] for row in found] == [[f"c{n}.evil.example"] for n in range(6)]
-    assert all("authorization" in headers for _, headers in server.asked)
-    assert not [path for path, _ in server.asked if "shut" in path]
+    return feeds.get(database, feed.id)

@@ -15,8 +15,6 @@ from tests.contract.alerting.detections import detection
 from tests.contract.store.rows import partial, store
 from tests.support.object_store import RealBucket, make_bucket, object_store, records_of
 from vedette.alerting.detection_writer import DetectionWriter
-from vedette.api.schemas.cloud.forwarded_records import alert_records, event_record, hit_record
-from vedette.api.schemas.cloud.ocsf_records import ocsf_record
 from vedette.clock import DrivenClock, SystemClock
 from vedette.forwarder.alert_source import AlertSource
 from vedette.forwarder.configuration import Forwarders, Wanted
@@ -35,6 +33,8 @@ from vedette.state.jobs import forwarders
 from vedette.state.jobs.forwarders import ForwardedStream, Forwarder
 from vedette.state.jobs.leases import Leases
 from vedette.store.engine.client import Engine
+from vedette.web.forwarding.forwarded_records_json import alert_records, event_record, hit_record
+from vedette.web.forwarding.ocsf_records_json import ocsf_record
 
 __all__ = ["clock", "database"]
 
@@ -44,7 +44,7 @@ TIMEOUT_S = 60.0
 
 @dataclass
 class Here:
-    """What a test forwards with."""
+    """Dependencies of a forwarder test."""
 
     parts: Forwarders
     engine: Engine
@@ -91,7 +91,7 @@ class Here:
         return self.parts.add(Wanted(**(usual | members)))
 
     def rounds(self, clock: DrivenClock | None = None) -> ForwarderRounds:
-        """As one server runs them."""
+        """Returns the rounds of one server."""
         used = clock or self.clock
         return ForwarderRounds(self.parts, Leases(self.database, used), used, ORG)
 

@@ -17,13 +17,13 @@ from tests.contract.forwarder.conftest import Here
 from tests.contract.forwarder.test_record_types import EVENTS, hit, only
 from tests.contract.store.rows import child, file, process_id
 from tests.support.object_store import RealBucket
-from vedette.api.schemas.cloud.ocsf_records import OCSF_EVENTS
 from vedette.forwarder.parquet_file import COLUMN_TYPES
 from vedette.forwarder.record_files import Forwarded, record_files
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Crossproc, Dnsquery, Filemod, Netconn, ProcessEvent, Regmod
 from vedette.state.jobs import forwarders
 from vedette.state.jobs.forwarders import FileFormat, RecordSchema
+from vedette.web.forwarding.ocsf_records_json import OCSF_EVENTS
 
 ODD_EVENTS: tuple[ProcessEvent, ...] = (
     *(Filemod(process_id(1), 2_000, operation, "c:\\x") for operation in (2, 4, 8, 99)),
@@ -33,7 +33,7 @@ ODD_EVENTS: tuple[ProcessEvent, ...] = (
     Dnsquery(process_id(1), 2_000, "", 9_003, ""),
     Netconn(process_id(1), 2_000, 0, 0, bytes(16), 0, bytes(16), 0, ""),
 )
-"""What hosts report as well: unknown operations, empty texts, no addresses."""
+"""Edge cases that hosts report: unknown operations, empty strings, no addresses."""
 
 
 @cache
@@ -67,7 +67,19 @@ def test_every_record_has_an_ocsf_form(here: Here) -> None:
     records = here.records()
     classes = sorted(record["class_uid"] for record in records)
     assert classes == [
-        *(1001, 1001, 1005, 1007, 1007, 1007, 1009, 2004, 2004, 2004, 4001, 4003, 201002)
+        1001,
+        1001,
+        1005,
+        1007,
+        1007,
+        1007,
+        1009,
+        2004,
+        2004,
+        2004,
+        4001,
+        4003,
+        201002,
     ]
     for record in records:
         assert record["type_uid"] == record["class_uid"] * 100 + record["activity_id"]

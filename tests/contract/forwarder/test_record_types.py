@@ -1,4 +1,4 @@
-"""What is forwarded besides native alerts as JSON lines: hits, events, OCSF, Parquet; and to HTTPS
+"""Forwarded data other than native alerts as JSON lines: hits, events, OCSF, Parquet; also to HTTPS
 receivers."""
 
 import gzip

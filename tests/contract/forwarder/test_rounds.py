@@ -16,8 +16,7 @@ from tests.support.object_store import RealBucket, records_of
 from tests.support.unsteady_proxy import Mode, unsteady
 from vedette.forwarder import alert_source, http_delivery, record_files
 from vedette.forwarder.configuration import Wanted
-from vedette.forwarder.rounds import backoff_s
-from vedette.limits import FORWARD_BACKOFF_MAX_S
+from vedette.forwarder.rounds import FORWARD_BACKOFF_MAX_S, backoff_s
 from vedette.model.scope import EVERYTHING
 from vedette.search.alerts import cloud_search
 from vedette.search.alerts.cloud_search import AlertFilter

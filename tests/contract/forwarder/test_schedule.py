@@ -17,8 +17,7 @@ from vedette.errors import UnavailableError
 from vedette.forwarder import alert_source, event_source, rounds, schedule
 from vedette.forwarder.configuration import Wanted
 from vedette.forwarder.delivery import DeliveryError
-from vedette.forwarder.rounds import ForwarderRounds
-from vedette.limits import FORWARD_TRIALS
+from vedette.forwarder.rounds import FORWARD_TRIALS, ForwarderRounds
 from vedette.model.findings.detection import Source
 from vedette.state.jobs import forwarders
 

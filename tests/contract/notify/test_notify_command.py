@@ -25,11 +25,20 @@ def test_each_kind_is_tried_at_once(tmp_path: Path) -> None:
     lines: list[bytes] = []
     with mail_server() as box, http_receiver() as got, tcp_receiver(collector(lines)) as port:
         found = run(
-            tmp_path, "--email", "ann@corp.example", "--syslog", "--webhook",
-            smtp_host="127.0.0.1", smtp_port=box.port, smtp_security="none",
-            syslog_host="127.0.0.1", syslog_port=port, syslog_transport="tcp",
-            webhook_url=got.url, webhook_template="slack",
-        )  # fmt: skip
+            tmp_path,
+            "--email",
+            "ann@corp.example",
+            "--syslog",
+            "--webhook",
+            smtp_host="127.0.0.1",
+            smtp_port=box.port,
+            smtp_security="none",
+            syslog_host="127.0.0.1",
+            syslog_port=port,
+            syslog_transport="tcp",
+            webhook_url=got.url,
+            webhook_template="slack",
+        )
     assert found.exit_code == 0, found.output
     assert found.output.count("sent to") == 3
     assert box.recipients == ["ann@corp.example"]

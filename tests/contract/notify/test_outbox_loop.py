@@ -21,13 +21,17 @@ from tests.support.receivers import (
     mail_server,
 )
 from tests.support.started_state import open_started_state
-from vedette import limits
 from vedette.clock import DrivenClock
 from vedette.model.findings.action import ActionType
 from vedette.model.findings.detection import Source
 from vedette.notify import mail
 from vedette.notify.notice import Notice, encode
-from vedette.notify.outbox_loop import OutboxLoop, backoff_s
+from vedette.notify.outbox_loop import (
+    OUTBOX_BACKOFF_MAX_S,
+    OUTBOX_GIVE_UP_US,
+    OutboxLoop,
+    backoff_s,
+)
 from vedette.notify.outbox_metrics import OutboxMetrics
 from vedette.notify.senders import SenderContext, all_senders
 from vedette.notify.targets import mail_target
@@ -159,9 +163,14 @@ def test_targets_that_hang_delay_only_themselves(
     monkeypatch.setattr(mail, "MAIL_CONNECT_S", 1.0)
     with hanging_server() as stuck, http_receiver() as receiver:
         settings = here(
-            tmp_path, smtp_host="127.0.0.1", smtp_port=stuck, smtp_security="none",
-            syslog_host="127.0.0.1", syslog_port=stuck, syslog_transport="tcp",
-        )  # fmt: skip
+            tmp_path,
+            smtp_host="127.0.0.1",
+            smtp_port=stuck,
+            smtp_security="none",
+            syslog_host="127.0.0.1",
+            syslog_port=stuck,
+            syslog_transport="tcp",
+        )
         enqueue(database, mail_target(1), 5)
         for number in range(6):
             action = webhook(database, sealing, f"http://127.0.0.1:{stuck}/{number}")
@@ -173,7 +182,7 @@ def test_targets_that_hang_delay_only_themselves(
         assert loop.until(
             lambda: sum(one.failures > 0 for one in outbox.targets(database)) == 7, 0.05
         )
-        loop.clock.advance(limits.OUTBOX_BACKOFF_MAX_S)
+        loop.clock.advance(OUTBOX_BACKOFF_MAX_S)
         loop.loop.dispatch()
         enqueue(database, "http:good", 5, good)
         begun = time.monotonic()
@@ -230,7 +239,7 @@ def test_an_old_message_to_a_failing_target_becomes_a_dead_one_and_is_retried(
     loop = make_loop(here(tmp_path))
     assert loop.until(lambda: outbox.targets(database)[0].failures == 1)
     assert waiting(database) == 3
-    loop.clock.advance(limits.OUTBOX_GIVE_UP_US / 1_000_000 + 1)
+    loop.clock.advance(OUTBOX_GIVE_UP_US / 1_000_000 + 1)
     assert loop.until(lambda: waiting(database) == 0)
     dead = outbox.messages(database, MessageState.DEAD)
     assert len(dead) == 3
@@ -257,7 +266,7 @@ def test_a_body_that_cannot_be_read_stops_nobody(
 
 @pytest.mark.parametrize("failures", [0, 1, 5, 50, 10_000])
 def test_the_backoff_is_bounded(failures: int) -> None:
-    assert 1 <= backoff_s(failures) <= limits.OUTBOX_BACKOFF_MAX_S
+    assert 1 <= backoff_s(failures) <= OUTBOX_BACKOFF_MAX_S
 
 
 CHILD = """
@@ -265,6 +274,7 @@ CHILD = """
     from pathlib import Path
     from prometheus_client import CollectorRegistry
     from vedette.clock import SystemClock
+    from vedette.jobs.leases import owned_leases
     from vedette.notify.outbox_loop import OutboxLoop
     from vedette.notify.outbox_metrics import OutboxMetrics
     from vedette.notify.senders import SenderContext, all_senders
@@ -277,9 +287,10 @@ CHILD = """
     settings = Settings(data=data, egress_allow=("127.0.0.1", "::1"))
     senders = all_senders(SenderContext(settings, clock, database, open_sealing(data)))
     loop = OutboxLoop(database, clock, senders, OutboxMetrics(CollectorRegistry(), list(senders)))
-    while True:
-        loop.dispatch()
-        time.sleep(0.01)
+    with owned_leases(database, data):
+        while True:
+            loop.dispatch()
+            time.sleep(0.01)
 """
 
 

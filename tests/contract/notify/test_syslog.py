@@ -159,6 +159,11 @@ ruleset(name="out") {{ action(type="omfile" file="{log}" template="t") }}
         process.terminate()
         process.wait(20)
     fields = lines[0].split("|", 5)
-    assert fields[:5] == ["105", "2023-11-14T22:13:20.123456Z", "edr.example", "vedette",
-                          "detection"]  # fmt: skip
+    assert fields[:5] == [
+        "105",
+        "2023-11-14T22:13:20.123456Z",
+        "edr.example",
+        "vedette",
+        "detection",
+    ]
     assert fields[5].lstrip("\ufeff") == cef(notice(0, "a|b=c\n 0"))

@@ -85,9 +85,15 @@ def test_a_redirect_is_not_followed() -> None:
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(400, RefusedError), (422, RefusedError), (401, TargetError), (404, TargetError),
-     (500, TargetError), (503, TargetError)],
-)  # fmt: skip
+    [
+        (400, RefusedError),
+        (422, RefusedError),
+        (401, TargetError),
+        (404, TargetError),
+        (500, TargetError),
+        (503, TargetError),
+    ],
+)
 def test_only_what_is_about_the_message_kills_it(status: int, error: type[Exception]) -> None:
     with http_receiver() as got:
         got.status = status
@@ -147,9 +153,20 @@ def test_an_action_that_is_gone_wants_no_message() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["ftp://x/", "https://", "https://u:p@x/", "https://x/a b", "https://x/\r\nHost: y", "x",
-     "https://x:99999/", "https://[::1/", 5, None, "https://x/" + "a" * 3_000],
-)  # fmt: skip
+    [
+        "ftp://x/",
+        "https://",
+        "https://u:p@x/",
+        "https://x/a b",
+        "https://x/\r\nHost: y",
+        "x",
+        "https://x:99999/",
+        "https://[::1/",
+        5,
+        None,
+        "https://x/" + "a" * 3_000,
+    ],
+)
 def test_what_is_no_url_of_a_receiver_is_refused(url: object) -> None:
     with pytest.raises(BadRequestError):
         checked_url(url)

@@ -44,7 +44,7 @@ def service(record_id: int = 77) -> Json:
 
 
 def rows(engine: Engine) -> tuple[int, int]:
-    """How many events, and how many records, are stored."""
+    """Returns (stored events, stored records)."""
     events = sum(len(event_texts(engine, name)) for name in processes(engine))
     count: int = engine.query("SELECT count() FROM record").rows[0][0]
     return events, count

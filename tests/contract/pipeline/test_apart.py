@@ -26,10 +26,10 @@ from tests.support.children import children, is_running
 from tests.support.sysmon import Host
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
-from vedette.limits import RESTORED_KEYS_PER_MESSAGE
-from vedette.model.ingress_filter import IngressFilter
 from vedette.pipeline.store_writer import StoreWriter
 from vedette.pipeline.submission import Outcome
+from vedette.pipeline.workers.key_transfer import RESTORED_KEYS_PER_MESSAGE
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.store.engine.client import ClickHouseEngine, Engine
 
 DUPLICATE, EVENTS, RECORD = Outcome.DUPLICATE, Outcome.EVENTS, Outcome.RECORD

@@ -1,4 +1,4 @@
-"""What arrived in a time is joined to what arrived before and after it."""
+"""Completeness of a period includes the records before and after it."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def made(count: int) -> list[dict[str, object]]:
 
 
 def asked(path: WritePath, hour: int, began_us: int) -> ChannelReport | None:
-    """What is known of the only channel in one hour."""
+    """Returns the report of the only channel in one hour, or None."""
     from_us = began_us + hour * HOUR_S * 1_000_000
     window = whole_windows(from_us, from_us + HOUR_S * 1_000_000)
     (report,) = completeness(path.engine, [1], window, {}, {})

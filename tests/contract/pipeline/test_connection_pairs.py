@@ -38,17 +38,31 @@ class Story:
 
     def sysmon(self, at_s: float, port: int = 443, **names: str) -> Json:
         return self.host.of(
-            self.process, 3, at_s, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-            SourcePort=50_000, DestinationIp="203.0.113.9", DestinationPort=port, **names,
-        )  # fmt: skip
+            self.process,
+            3,
+            at_s,
+            Protocol="tcp",
+            Initiated="true",
+            SourceIp="10.0.0.5",
+            SourcePort=50_000,
+            DestinationIp="203.0.113.9",
+            DestinationPort=port,
+            **names,
+        )
 
     def security(self, at_s: float, port: int = 443) -> Json:
         record = self.host.record(
-            5156, self.process.started_s + at_s, ProcessID=PID,
-            Application="\\device\\harddiskvolume2\\tool.exe", Direction="%%14593",
-            SourceAddress="10.0.0.5", SourcePort=50_000, DestAddress="203.0.113.9",
-            DestPort=port, Protocol=6,
-        )  # fmt: skip
+            5156,
+            self.process.started_s + at_s,
+            ProcessID=PID,
+            Application="\\device\\harddiskvolume2\\tool.exe",
+            Direction="%%14593",
+            SourceAddress="10.0.0.5",
+            SourcePort=50_000,
+            DestAddress="203.0.113.9",
+            DestPort=port,
+            Protocol=6,
+        )
         self._security_id += 1
         record["winlog"] |= {
             "channel": "Security",
@@ -68,7 +82,7 @@ def connections(path: WritePath) -> list[str]:
 
 
 def counted(path: WritePath) -> int:
-    """What the store counts, as searches and sorts do."""
+    """Returns the sum of the store's connection counts, which searches and sorts use."""
     found = path.engine.query("SELECT sum(netconn_count) FROM segment").rows
     return int(found[0][0])
 

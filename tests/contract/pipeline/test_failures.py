@@ -1,4 +1,5 @@
-"""What fails is asked to every sender that it concerns, and costs nothing once it is over."""
+"""Every affected sender is asked to send again after a failure, which has no cost once it is
+over."""
 
 import asyncio
 import threading

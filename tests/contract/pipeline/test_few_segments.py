@@ -19,9 +19,10 @@ from tests.contract.pipeline.write_path import (
 from tests.support.forms import in_form
 from tests.support.sysmon import Host, Process
 from vedette.clock import DrivenClock
-from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
+from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.pipeline.batch.decoded_batch import decode_submission
 from vedette.pipeline.batch.pack import commit_of
+from vedette.pipeline.batch.segment_assigner import SEGMENT_EVENTS_MAX
 from vedette.pipeline.workers.processor import LocalProcessor
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import Commit
@@ -45,7 +46,7 @@ def agent() -> tuple[Host, Process]:
 
 
 def writes(host: Host, process: Process, second: int, count: int = 2) -> list[dict[str, Any]]:
-    """What the process writes in one second."""
+    """Returns the file writes of the process in one second."""
     return [
         host.of(process, 11, 100 + second, TargetFilename=f"C:\\data\\{second}-{n}.txt")
         for n in range(count)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.pipeline.requests import plain, rows, sysmon
+from tests.contract.pipeline.requests import plain, sysmon
 from tests.contract.pipeline.write_path import (
     ANSWER_S,
     Json,
@@ -52,15 +52,16 @@ def post_as(
     return path.ingest_queue.enqueue(sent).result(ANSWER_S)
 
 
-def test_records_of_another_groups_host_are_rejected_with_the_reason(
+def test_records_that_name_another_groups_host_are_of_a_host_of_the_senders_group(
     path: WritePath, other_group: int
 ) -> None:
     assert set(path.outcomes(sysmon())) == {EVENTS}
     receipt = post_as(path, other_group, [*plain(2), *sysmon(6), *plain(2, 2)])
-    assert list(receipt.outcomes) == [EVENTS] * 2 + [REJECTED] * 6 + [EVENTS] * 2
-    assert {one.reason for one in receipt.refusals} == {"other_group"}
-    assert [one.position for one in receipt.refusals] == list(range(2, 8))
-    assert rows(path.engine) == (4 + 4, 0)
+    assert (set(receipt.outcomes), receipt.refusals) == ({EVENTS}, [])
+    query = "SELECT DISTINCT `group`, sensor_id FROM segment WHERE hostname = 'numbered.example'"
+    found = {str(group): int(sensor) for group, sensor in path.engine.query(query).rows}
+    assert found.keys() == {"Default Group", "Others"}
+    assert len(set(found.values())) == 2
 
 
 def test_another_group_cannot_use_up_the_numbers_of_a_hosts_records(
@@ -71,11 +72,11 @@ def test_another_group_cannot_use_up_the_numbers_of_a_hosts_records(
     assert path.outcomes(sysmon(6)) == [DUPLICATE] + [EVENTS] * 5
 
 
-def test_a_host_that_is_new_joins_the_group_of_the_first_credential(
+def test_who_names_a_host_first_keeps_nobody_else_from_storing_records(
     path: WritePath, other_group: int
 ) -> None:
     assert set(post_as(path, other_group, sysmon()).outcomes) == {EVENTS}
-    assert set(path.outcomes(sysmon(6))) == {REJECTED}
+    assert path.outcomes(sysmon(6)) == [EVENTS] * 6
     assert set(post_as(path, other_group, sysmon(6)).outcomes[4:]) == {EVENTS}
 
 
@@ -85,5 +86,7 @@ def test_administrators_and_the_hosts_own_credential_write_for_any_group(
     post_as(path, other_group, sysmon(1))
     as_administrator = post_as(path, 1, sysmon(2), any_group=True)
     assert list(as_administrator.outcomes) == [DUPLICATE, EVENTS]
-    as_host = post_as(path, 1, sysmon(3), host="numbered.example")
+    query = "SELECT DISTINCT sensor_id FROM segment"
+    ((sensor_id,),) = path.engine.query(query).rows
+    as_host = post_as(path, 1, sysmon(3), host="numbered.example", sensor_id=int(sensor_id))
     assert list(as_host.outcomes) == [DUPLICATE, DUPLICATE, EVENTS]

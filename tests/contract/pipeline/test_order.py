@@ -15,7 +15,6 @@ from vedette.model.columns import PROCESS
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.read import process as stored
-from vedette.store.write.corrections import apply_corrections
 
 SEED = 20_231_115
 ROUNDS = in_form(8, 50)
@@ -30,7 +29,8 @@ OWN_COLUMNS = [
 
 @pytest.fixture
 def engine(plain_engine: ClickHouseEngine) -> ClickHouseEngine:
-    """What comes of any order is decided before the store; minutes of drawing."""
+    """A plain engine suffices: the order of arrival matters only before the store, and the random
+    tests take minutes."""
     return plain_engine
 
 
@@ -43,9 +43,14 @@ def records(name: str) -> list[dict[str, Any]]:
     shell = host.process(1_100, "C:\\Windows\\powershell.exe", "powershell -enc AAAA", 20)
     again = host.process(1_100, "C:\\Windows\\notepad.exe", "notepad", 900)
     hashes = f"MD5={'AB' * 16},SHA256={'CD' * 32}"
-    pair = {"SourceProcessGUID": shell.guid, "SourceProcessId": shell.pid,
-            "SourceImage": shell.image, "TargetProcessGUID": lsass.guid,
-            "TargetProcessId": lsass.pid, "TargetImage": lsass.image}  # fmt: skip
+    pair = {
+        "SourceProcessGUID": shell.guid,
+        "SourceProcessId": shell.pid,
+        "SourceImage": shell.image,
+        "TargetProcessGUID": lsass.guid,
+        "TargetProcessId": lsass.pid,
+        "TargetImage": lsass.image,
+    }
     return [
         host.created(word, explorer),
         host.created(shell, word),
@@ -54,9 +59,20 @@ def records(name: str) -> list[dict[str, Any]]:
         host.of(word, 7, 1, ImageLoaded="C:\\amsi.dll", Signed="true", Hashes=hashes),
         host.of(shell, 22, 2, QueryName="c2.example", QueryStatus=0, QueryResults="203.0.113.9;"),
         host.of(shell, 22, 9, QueryName="cdn.example", QueryStatus=0, QueryResults="203.0.113.9;"),
-        *(host.of(shell, 3, at_s, Protocol="tcp", Initiated="true", SourceIp="10.0.0.5",
-                  SourcePort=50_000 + at_s, DestinationIp="203.0.113.9", DestinationPort=443)
-          for at_s in (3, 8, 12)),
+        *(
+            host.of(
+                shell,
+                3,
+                at_s,
+                Protocol="tcp",
+                Initiated="true",
+                SourceIp="10.0.0.5",
+                SourcePort=50_000 + at_s,
+                DestinationIp="203.0.113.9",
+                DestinationPort=443,
+            )
+            for at_s in (3, 8, 12)
+        ),
         host.record(10, shell.started_s + 4, GrantedAccess="0x1010", CallTrace="x", **pair),
         host.record(8, shell.started_s + 5, StartModule="C:\\k.dll", StartFunction="f", **pair),
         host.of(shell, 11, 6, TargetFilename="C:\\up.exe", User="CORP\\bob"),
@@ -64,12 +80,11 @@ def records(name: str) -> list[dict[str, Any]]:
         host.of(word, 5, 30),
         host.of(shell, 5, 40),
         host.of(again, 23, 2, TargetFilename="C:\\gone.txt", Hashes=hashes, Archived="false"),
-    ]  # fmt: skip
+    ]
 
 
 def answers(engine: Engine, sensor_id: int) -> dict[str, Any]:
-    """Everything of the processes of one sensor, without the sensor, once corrected."""
-    apply_corrections(engine)
+    """Everything of the processes of one sensor, without the sensor."""
     mark = f"{sensor_id:08x}-"
     names = [name for name in processes(engine) if name.startswith(mark)]
     rows = stored.process_rows(engine, names, EVERYTHING)
@@ -144,22 +159,52 @@ def lies(dice: random.Random, name: str) -> list[dict[str, Any]]:
         reported.append(
             dice.choice(
                 [
-                    host.record(10, at_s, SourceProcessGUID=other.guid, SourceImage=other.image,
-                                SourceProcessId=other.pid, TargetProcessGUID=shell.guid,
-                                TargetProcessId=shell.pid, TargetImage=image, TargetUser=user),
-                    host.record(1, at_s, ProcessGuid=other.guid, ProcessId=other.pid,
-                                Image=other.image, User=other.user,
-                                ParentProcessGuid=shell.guid, ParentProcessId=shell.pid,
-                                ParentImage=image, ParentUser=user, ParentCommandLine=image),
-                    host.record(11, at_s, ProcessGuid=shell.guid, ProcessId=shell.pid,
-                                Image=image, User=user, TargetFilename="C:\\x"),
-                    _security_start(host, shell.started_s, NewProcessId=hex(shell.pid),
-                                    NewProcessName=image, SubjectUserName=user,
-                                    ProcessId=hex(word.pid), CommandLine=image,
-                                    MandatoryLabel="S-1-16-4096"),
+                    host.record(
+                        10,
+                        at_s,
+                        SourceProcessGUID=other.guid,
+                        SourceImage=other.image,
+                        SourceProcessId=other.pid,
+                        TargetProcessGUID=shell.guid,
+                        TargetProcessId=shell.pid,
+                        TargetImage=image,
+                        TargetUser=user,
+                    ),
+                    host.record(
+                        1,
+                        at_s,
+                        ProcessGuid=other.guid,
+                        ProcessId=other.pid,
+                        Image=other.image,
+                        User=other.user,
+                        ParentProcessGuid=shell.guid,
+                        ParentProcessId=shell.pid,
+                        ParentImage=image,
+                        ParentUser=user,
+                        ParentCommandLine=image,
+                    ),
+                    host.record(
+                        11,
+                        at_s,
+                        ProcessGuid=shell.guid,
+                        ProcessId=shell.pid,
+                        Image=image,
+                        User=user,
+                        TargetFilename="C:\\x",
+                    ),
+                    _security_start(
+                        host,
+                        shell.started_s,
+                        NewProcessId=hex(shell.pid),
+                        NewProcessName=image,
+                        SubjectUserName=user,
+                        ProcessId=hex(word.pid),
+                        CommandLine=image,
+                        MandatoryLabel="S-1-16-4096",
+                    ),
                 ]
             )
-        )  # fmt: skip
+        )
     return reported
 
 
@@ -202,8 +247,6 @@ def test_liars_change_nothing_that_a_process_says_of_its_own_creation(
                 for at in range(0, len(half), 2):
                     path.post(half[at : at + 2])
                     clock.advance(dice.choice([0, 0, SEGMENT_WINDOW_MS // 1_000]))
-            if dice.random() < 0.5:
-                apply_corrections(engine)
     for number in rounds:
         found = answers(engine, number + 1)
         (row,) = [row for name, (row, _) in found.items() if name.endswith(SHELL)]

@@ -31,15 +31,27 @@ def sysmon(host: Host) -> list[dict[str, object]]:
 
 
 def security(host: Host) -> list[dict[str, object]]:
-    logon = host.record(4624, host.began_s, TargetUserName=NAME, TargetDomainName="CORP",
-                        SubjectUserName=NAME, ProcessName=f"C:\\Users\\{NAME}\\x.exe",
-                        LogonType="2", TargetUserSid="S-1-5-21-1-2-3-1001")  # fmt: skip
-    script = host.record(4104, host.began_s, ScriptBlockText=f"login {SECRET}",
-                         Path=f"C:\\Users\\{NAME}\\s.ps1")  # fmt: skip
+    logon = host.record(
+        4624,
+        host.began_s,
+        TargetUserName=NAME,
+        TargetDomainName="CORP",
+        SubjectUserName=NAME,
+        ProcessName=f"C:\\Users\\{NAME}\\x.exe",
+        LogonType="2",
+        TargetUserSid="S-1-5-21-1-2-3-1001",
+    )
+    script = host.record(
+        4104, host.began_s, ScriptBlockText=f"login {SECRET}", Path=f"C:\\Users\\{NAME}\\s.ps1"
+    )
     logon["winlog"]["channel"] = "Security"
     script["winlog"]["channel"] = "Microsoft-Windows-PowerShell/Operational"
-    module = host.record(4103, host.began_s, Payload="x",
-                         ContextInfo=f"Host = x\r\n User = CORP\\{NAME}\r\n Shell = y")  # fmt: skip
+    module = host.record(
+        4103,
+        host.began_s,
+        Payload="x",
+        ContextInfo=f"Host = x\r\n User = CORP\\{NAME}\r\n Shell = y",
+    )
     module["winlog"]["channel"] = "Microsoft-Windows-PowerShell/Operational"
     session = host.record(24, host.began_s, ClientInfo=f"user: CORP\\{NAME} ip: 192.0.2.4")
     return [logon, script, module, session]
@@ -48,38 +60,66 @@ def security(host: Host) -> list[dict[str, object]]:
 def linux() -> list[bytes]:
     line = "node=l.example type={} msg=audit(1700049600.123:9): {}"
     lines = [
-        line.format("SYSCALL", 'arch=c000003e syscall=59 success=yes exit=0 ppid=1 pid=77 auid=0 '
-                    f'uid=1000 comm="m" exe="/home/{NAME}/m" UID="{NAME}" AUID="{NAME}"'),
+        line.format(
+            "SYSCALL",
+            "arch=c000003e syscall=59 success=yes exit=0 ppid=1 pid=77 auid=0 "
+            f'uid=1000 comm="m" exe="/home/{NAME}/m" UID="{NAME}" AUID="{NAME}"',
+        ),
         line.format("EXECVE", f'argc=3 a0="m" a1="--password" a2="{SECRET}"'),
         line.format("CWD", f'cwd="/home/{NAME}"'),
         line.format("PROCTITLE", "proctitle=" + f"m\0--password\0{SECRET}".encode().hex()),
-    ]  # fmt: skip
+    ]
     laurel = {
         "ID": "1700049601.5:10",
         "NODE": "l.example",
-        "SYSCALL": {"syscall": 59, "success": "yes", "ppid": 1, "pid": 78, "uid": 1000,
-                    "exe": f"/home/{NAME}/m", "UID": NAME, "AUID": NAME},
+        "SYSCALL": {
+            "syscall": 59,
+            "success": "yes",
+            "ppid": 1,
+            "pid": 78,
+            "uid": 1000,
+            "exe": f"/home/{NAME}/m",
+            "UID": NAME,
+            "AUID": NAME,
+        },
         "EXECVE": {"ARGV": ["m", "-p", SECRET]},
         "PROCTITLE": {"ARGV": ["m", "-p", SECRET]},
-    }  # fmt: skip
+    }
     began_us = 1_700_049_600_000_000
-    own = {"vedette_event": 1, "type": "start", "time_us": began_us, "host": "o.example",
-           "proc": {"pid": 9, "start_us": began_us}, "path": f"/home/{NAME}/x",
-           "cmdline": f"x {SECRET}", "user": NAME, "cwd": f"/home/{NAME}"}  # fmt: skip
-    table = {"name": "pack_processes", "hostIdentifier": "q.example", "unixTime": 1_700_049_600,
-             "action": "added",
-             "columns": {"pid": "5", "path": f"/home/{NAME}/q", "cmdline": f"q {SECRET}",
-                         "username": NAME, "start_time": "1700049600"}}  # fmt: skip
+    own = {
+        "vedette_event": 1,
+        "type": "start",
+        "time_us": began_us,
+        "host": "o.example",
+        "proc": {"pid": 9, "start_us": began_us},
+        "path": f"/home/{NAME}/x",
+        "cmdline": f"x {SECRET}",
+        "user": NAME,
+        "cwd": f"/home/{NAME}",
+    }
+    table = {
+        "name": "pack_processes",
+        "hostIdentifier": "q.example",
+        "unixTime": 1_700_049_600,
+        "action": "added",
+        "columns": {
+            "pid": "5",
+            "path": f"/home/{NAME}/q",
+            "cmdline": f"q {SECRET}",
+            "username": NAME,
+            "start_time": "1700049600",
+        },
+    }
     audited, _ = assemble_records(split_body("\n".join(lines).encode()))
     return [*audited, *(json.dumps(one).encode() for one in (laurel, own, table))]
 
 
 def stored_texts(path: WritePath) -> str:
-    """Every value of every table."""
+    """Every value of every table. Stored claims begin with a rank, which is no text."""
     texts = []
     for table in TABLES:
-        rows = path.engine.query(f"SELECT toString(tuple(*)) FROM `{table.name}`").rows
-        texts += [row[0] for row in rows]
+        rows = path.engine.query(f"SELECT hex(toString(tuple(*))) FROM `{table.name}`").rows
+        texts += [bytes.fromhex(row[0]).decode(errors="replace") for row in rows]
     return "\n".join(texts)
 
 

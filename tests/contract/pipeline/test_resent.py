@@ -1,4 +1,4 @@
-"""What is sent again is stored once: by its number, or with its whole request
+"""A record that is sent again is stored once, recognized by its number or its whole request
 (ARCHITECTURE.md#the-write-path)."""
 
 from pathlib import Path
@@ -56,8 +56,11 @@ def test_requests_that_arrive_together_are_known_as_well(path: WritePath) -> Non
     assert outcomes == [{EVENTS}] + [{DUPLICATE}] * 4
 
 
-@pytest.mark.parametrize("records", [sysmon(), plain(), [service()], [security(4625)]],
-                         ids=["numbered", "unnumbered", "both tables", "record"])  # fmt: skip
+@pytest.mark.parametrize(
+    "records",
+    [sysmon(), plain(), [service()], [security(4625)]],
+    ids=["numbered", "unnumbered", "both tables", "record"],
+)
 @pytest.mark.parametrize("hours", [0, 23], ids=["at once", "a day later"])
 def test_what_was_stored_is_known_after_a_restart(
     engine: ClickHouseEngine, tmp_path: Path, clock: DrivenClock, records: list[Json], hours: int

@@ -22,10 +22,10 @@ from vedette.clock import DrivenClock
 from vedette.detect.judged_rule import JudgedRule, judged_rule
 from vedette.detect.rule import Rule
 from vedette.errors import UnavailableError
-from vedette.limits import RULE_HITS_A_COMMIT_MAX
-from vedette.model.ingress_filter import IngressFilter
 from vedette.pipeline.batch.pack import PackedCommit
+from vedette.pipeline.batch.rule_judge import RULE_HITS_A_COMMIT_MAX
 from vedette.pipeline.store_writer import StoreWriter
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.read.detection.rule_hits import StoredHit, hits_after
 
@@ -152,13 +152,14 @@ def test_records_that_a_filter_drops_are_asked_of_no_rule(judging: WritePath) ->
     assert {one.hit.event["Image"] for one in hits(judging)} == {"C:\\a.exe"}
 
 
-def test_a_rule_that_fires_on_everything_has_bounded_rows(path: WritePath) -> None:
+def test_a_rule_that_fires_on_everything_keeps_few_events_and_all_hits(path: WritePath) -> None:
     use(path, _of_security("    EventID: 4799"))
     count = RULE_HITS_A_COMMIT_MAX + 50
     path.post([security(4799, n) for n in range(1, count + 1)])
     found = hits(path)
-    assert len(found) == RULE_HITS_A_COMMIT_MAX
-    assert sum(one.hit.count for one in found) == count
+    assert sum(bool(one.hit.event) for one in found) == RULE_HITS_A_COMMIT_MAX
+    assert len({one.hit.subject for one in found}) == count
+    assert {one.hit.count for one in found} == {1}
 
 
 def test_values_of_any_size_and_kind_are_kept_within_bounds(path: WritePath) -> None:
@@ -167,8 +168,11 @@ def test_values_of_any_size_and_kind_are_kept_within_bounds(path: WritePath) -> 
     process = host.process(5, "C:\\a.exe")
     record = host.of(process, 11, 0, TargetFilename="C:\\" + "x" * 200_000)
     record["winlog"]["event_data"] |= {
-        "List": ["a", {"b": 1}], "Nothing": None, "N" * 100_000: "v", "\ud800": "\udfff"
-    }  # fmt: skip
+        "List": ["a", {"b": 1}],
+        "Nothing": None,
+        "N" * 100_000: "v",
+        "\ud800": "\udfff",
+    }
     path.post([record])
     [found] = hits(path)
     assert 8_000 < sum(map(len, found.hit.event.values())) < 66_000

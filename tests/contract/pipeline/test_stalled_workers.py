@@ -25,11 +25,10 @@ from tests.support.children import children, is_running
 from tests.support.forms import IS_THOROUGH
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
-from vedette.limits import STUCK_RECORD_STALLS, WORKER_STALL_S
+from vedette.limits import WORKER_STALL_S
 from vedette.pipeline.submission import Outcome, Receipt
+from vedette.pipeline.workers.stuck_records import STUCK_RECORD_STALLS
 from vedette.store.engine.client import ClickHouseEngine
-
-pytestmark = pytest.mark.system
 
 PROGRAM = "tests.contract.pipeline.spinning_worker"
 STALL_S = 3.0
@@ -47,7 +46,7 @@ one_or_two = pytest.mark.parametrize(
 )
 one = one_or_two if IS_THOROUGH else pytest.mark.parametrize("spinning", [1], indirect=True)
 two = one_or_two if IS_THOROUGH else pytest.mark.parametrize("spinning", [2], indirect=True)
-"""How many workers there are. Waiting for one that stalls is all that these tests do."""
+"""Number of workers. These tests spend their time waiting for a stalled worker."""
 
 
 @pytest.fixture
@@ -67,12 +66,12 @@ def spin() -> bytes:
 
 
 def hang() -> bytes:
-    """As `spin`, where a test has spinning proved by another and need not take a processor."""
+    """Returns a record that stalls a worker like that of `spin`, but without CPU load."""
     return json.dumps({"message": HANG.decode()}).encode()
 
 
 def send_until_taken(path: WritePath, records: list[Json | bytes]) -> tuple[int, Receipt]:
-    """How often the request was refused, and its receipt."""
+    """Returns (number of rejections of the request, its receipt)."""
     one = submission(records)
     for refused in range(10):
         wait_until(lambda: path.ingest_queue.available)

@@ -39,7 +39,7 @@ QUESTIONS: dict[str, list[str]] = {
     "process_name:writer.exe": ["writer"],
     "": ["explorer", "reader", "writer"],
 }
-"""What is asked, and the processes that answer after all seconds."""
+"""Maps query to the processes that match after all seconds."""
 
 
 @pytest.fixture
@@ -72,8 +72,16 @@ class Trio:
         at_s = 50.0 + second
         records = [host.of(writer, 11, at_s, TargetFilename=f"C:\\second-{second}.txt")]
         if second == 7:
-            records.append(host.of(writer, 22, at_s, QueryName="c2.example", QueryStatus=0,
-                                   QueryResults="203.0.113.9;"))  # fmt: skip
+            records.append(
+                host.of(
+                    writer,
+                    22,
+                    at_s,
+                    QueryName="c2.example",
+                    QueryStatus=0,
+                    QueryResults="203.0.113.9;",
+                )
+            )
         if second % 10 == 8:
             records.append(self._connection(second, at_s))
         if second % 10 == 9:
@@ -83,9 +91,17 @@ class Trio:
         path.post(records)
 
     def _connection(self, second: int, at_s: float) -> dict[str, object]:
-        return self.host.of(self.writer, 3, at_s, Protocol="tcp", Initiated="true",
-                            SourceIp="10.0.0.5", SourcePort=50_000 + second,
-                            DestinationIp="203.0.113.9", DestinationPort=443)  # fmt: skip
+        return self.host.of(
+            self.writer,
+            3,
+            at_s,
+            Protocol="tcp",
+            Initiated="true",
+            SourceIp="10.0.0.5",
+            SourcePort=50_000 + second,
+            DestinationIp="203.0.113.9",
+            DestinationPort=443,
+        )
 
 
 def test_a_segment_answers_as_a_whole_before_during_and_after_merging(either: WritePath) -> None:

@@ -12,7 +12,6 @@ from zlib import crc32
 from prometheus_client import CollectorRegistry
 
 from tests.support.started_state import FILE_NAME, open_started_state
-from vedette.api.schemas.search.search_parameters import search_request
 from vedette.bootstrap.ingest_workers import PROGRAM, WorkerLauncher
 from vedette.bootstrap.record_policy import keep_of
 from vedette.clock import DrivenClock
@@ -42,6 +41,7 @@ from vedette.state.start import start
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import unmounted
 from vedette.store.read import process as stored
+from vedette.web.processes.search_parameters_json import search_request
 
 NOON_S = 1_700_049_600
 """The clock when a test begins: 2023-11-15T12:00:00Z, the edge of a window."""

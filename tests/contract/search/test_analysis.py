@@ -17,8 +17,6 @@ from tests.contract.store.rows import (
 )
 from tests.contract.store.rows import process_id as name
 from tests.support.started_state import put_started_state
-from vedette import limits
-from vedette.api.schemas.search.analysis import event_facets_body, metadata_body
 from vedette.errors import NotFoundError
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Childproc
@@ -27,6 +25,7 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.search.events.bulk_facets import EventFacets, bulk
 from vedette.search.processes.metadata import metadata
 from vedette.search.processes.segment_lookup import (
+    SEGMENTS_A_LINE,
     SuppressionCheck,
     read_batch,
     segment_batches,
@@ -48,6 +47,7 @@ from vedette.store.engine.capabilities import BY_PROCESS
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.segment_counts import load_segment_counts, of_process, present_segment
 from vedette.store.schema.tables import BY_PROCESS_COLUMNS
+from vedette.web.processes.analysis.models import event_facets_body, metadata_body
 
 P1 = name(1)
 NOW_US = 1_700_000_500_000_000
@@ -72,17 +72,17 @@ def reader(contract_engine: ClickHouseEngine, tmp_path: Path) -> Reader:
 
 
 def test_segments_come_in_lines_of_a_limited_length(contract_engine: ClickHouseEngine) -> None:
-    ids = many(contract_engine, limits.SEGMENTS_A_LINE + 3)
+    ids = many(contract_engine, SEGMENTS_A_LINE + 3)
     batches = [
         [one.segment_id for one in read_batch(contract_engine, EVERYTHING, P1, batch).segments]
         for batch in segment_batches(contract_engine, EVERYTHING, P1, ids[1])
     ]
-    assert [len(batch) for batch in batches] == [limits.SEGMENTS_A_LINE, 2]
+    assert [len(batch) for batch in batches] == [SEGMENTS_A_LINE, 2]
     assert [segment for batch in batches for segment in batch] == ids[1:]
 
 
 def test_a_line_is_read_when_it_is_asked_for(contract_engine: ClickHouseEngine) -> None:
-    many(contract_engine, limits.SEGMENTS_A_LINE + 1)
+    many(contract_engine, SEGMENTS_A_LINE + 1)
     first, last = segment_batches(contract_engine, EVERYTHING, P1, 0)
     assert read_batch(contract_engine, EVERYTHING, P1, first).segments
     contract_engine.command("TRUNCATE TABLE " + contract_engine.capabilities.storage("segment"))
@@ -93,7 +93,7 @@ def test_bulk_goes_in_steps_and_counts_each_event_once(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many(contract_engine, 10)
-    monkeypatch.setattr(limits, "BULK_EVENTS_A_STEP", 7)
+    monkeypatch.setattr("vedette.search.events.bulk_facets.BULK_EVENTS_A_STEP", 7)
     facets = facets_of(bulk(contract_engine, EVERYTHING, P1, 1, None, 60))
     assert (facets["num_found"], facets["processed_segments"]) == (30, 10)
     directories = next(term for term in facets["terms"] if term["field"] == "directory")
@@ -108,7 +108,7 @@ def test_bulk_out_of_time_says_what_it_has(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch, timeout_s: float
 ) -> None:
     many(contract_engine, 10)
-    monkeypatch.setattr(limits, "BULK_EVENTS_A_STEP", 3)
+    monkeypatch.setattr("vedette.search.events.bulk_facets.BULK_EVENTS_A_STEP", 3)
     counted = bulk(contract_engine, EVERYTHING, P1, 1, None, timeout_s)
     assert counted.is_partial
     assert counted.segments < 10
@@ -118,8 +118,8 @@ def test_bulk_out_of_time_says_what_it_has(
 def test_a_field_with_too_many_values_is_cut_short(
     contract_engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "FACET_VALUES_HELD_MAX", 3)
-    monkeypatch.setattr(limits, "FACET_VALUES_MAX", 2)
+    monkeypatch.setattr("vedette.search.events.bulk_facets.FACET_VALUES_HELD_MAX", 3)
+    monkeypatch.setattr("vedette.web.processes.analysis.models.FACET_VALUES_MAX", 2)
     events = [connection(f"d{n}", time_us=n + 1) for n in range(6)]
     store(contract_engine, partial(1, *events, last_update=1))
     terms = facets_of(bulk(contract_engine, EVERYTHING, P1, 1, None, 60))["terms"]
@@ -169,7 +169,7 @@ def test_what_is_cached_is_not_shown_to_those_who_may_not_see_it(reader: Reader)
 
 
 def test_only_so_many_views_are_cached(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "VIEW_COUNTS_MAX", 2)
+    monkeypatch.setattr("vedette.search.streams.filtered_counts.VIEW_COUNTS_MAX", 2)
     many(reader.engine, 1)
     for directory in "abcd":
         wanted = EventFilter(criteria_of({"directory": [f"c:\\{directory}\\"]}))

@@ -1,4 +1,4 @@
-"""Of which sensors a file is ordered, on a real store and state."""
+"""Selection of the sensors from which a file is ordered, on a real store and state."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from sqlalchemy import insert
 from tests.support.started_state import open_started_state
 from vedette.errors import ForbiddenError
 from vedette.model.event import BinarySeen
-from vedette.model.group import GroupOptions
 from vedette.model.principal import Principal, Role
 from vedette.model.scope import EVERYTHING
+from vedette.record.objects.sensor_group import GroupOptions
 from vedette.respond.binary_requests import request_file
 from vedette.state.db.schema import SENSOR
 from vedette.state.files import binary_orders
@@ -36,7 +36,7 @@ def sensor(number: int, group_id: int, key: bytes | None = None) -> dict[str, ob
 
 
 def sighting(number: int) -> BinaryRow:
-    """What hosts of shippers report is newer than what the sensor reported."""
+    """Returns a sighting. Those of shippers' hosts are newer than that of the sensor."""
     at_us = NOW_US - (1_000_000 if number == OWN else 0)
     seen = BinarySeen(at_us, FILE.md5, FILE.sha256, "", f"/opt/{number}", {})
     return BinaryRow(number, f"ws-{number}", "G", "linux", seen, NOW_US, 1)

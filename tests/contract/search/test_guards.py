@@ -1,4 +1,4 @@
-"""What the settings of a server make it refuse (docs/query-language.md#values-by-type)."""
+"""Queries that a server rejects because of its settings (docs/query-language.md#values-by-type)."""
 
 import pytest
 

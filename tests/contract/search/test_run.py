@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, connection, file, partial, store
-from vedette.api.schemas.search.search_parameters import search_request
-from vedette.api.schemas.search.search_results import process_results_body
-from vedette.api.schemas.wire_values import instant
 from vedette.errors import UnavailableError
 from vedette.model.fields import PROCESS
 from vedette.model.scope import EVERYTHING, Scope
@@ -24,6 +21,9 @@ from vedette.store.partitions.partition import partition_name
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.segment_search import count_segments
 from vedette.store.sql.scope_filter import ALL
+from vedette.web.json.wire_values import instant
+from vedette.web.processes.search_parameters_json import search_request
+from vedette.web.processes.search_results_json import process_results_body
 
 NOW_US = NEXT_MS * 1_000
 
@@ -53,8 +53,17 @@ def seeded(engine: ClickHouseEngine) -> None:
     """A process in two windows on one host, another on a second host."""
     files = [file("c:\\a.txt"), file("c:\\b.txt")]
     store(engine, partial(1, *files, hostname="a", last_update=NOW_US - 2))
-    store(engine, partial(1, file("c:\\a.txt"), connection("d.com"), hostname="a",
-                          window_ms=NEXT_MS, last_update=NOW_US - 1))  # fmt: skip
+    store(
+        engine,
+        partial(
+            1,
+            file("c:\\a.txt"),
+            connection("d.com"),
+            hostname="a",
+            window_ms=NEXT_MS,
+            last_update=NOW_US - 1,
+        ),
+    )
     store(engine, partial(2, file("c:\\a.txt"), hostname="b", sensor_id=2, last_update=NOW_US))
 
 

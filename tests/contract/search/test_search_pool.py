@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from vedette import limits
-from vedette.api.search_pool import USER_LIMIT, SearchPool
 from vedette.errors import BusyError, UnavailableError
 from vedette.search.bounded_engine import BoundedEngine
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import ClickHouseEngine
+from vedette.web.http.search_pool import USER_LIMIT, SearchPool
 
 SLOW = "SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))"
 
@@ -141,7 +140,7 @@ def test_a_query_ends_in_the_engine_at_the_deadline(pool: SearchPool) -> None:
 def test_work_that_never_looks_at_the_clock_is_answered_for(
     pool: SearchPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "SEARCH_GRACE_S", 0.1)
+    monkeypatch.setattr("vedette.web.http.search_pool.SEARCH_GRACE_S", 0.1)
 
     async def steps() -> None:
         gate = Gate()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.contract.store.rows import partial, store
-from vedette.api.schemas.search.search_parameters import search_request
 from vedette.model.binary_fields import JOINED_FIELDS
 from vedette.model.event import BinarySeen
 from vedette.model.scope import EVERYTHING
@@ -19,6 +18,7 @@ from vedette.settings import Settings
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
+from vedette.web.processes.search_parameters_json import search_request
 
 SHARED = Path(os.environ.get("VEDETTE_SHARED", Path(__file__).parents[4] / "shared"))
 VECTORS = SHARED / "data" / "queries" / "vectors.jsonl"

@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, module, partial, process_id, store
-from vedette.api.schemas.search.analysis import metadata_body
-from vedette.api.schemas.search.process import process_body, summary_body
 from vedette.errors import NotFoundError
 from vedette.model.event import Childproc
 from vedette.model.scope import EVERYTHING, Scope
@@ -19,6 +17,8 @@ from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
 from vedette.store.write.commit import Commit, ProcessWindow
 from vedette.store.write.insert import write_commit
+from vedette.web.processes.analysis.models import metadata_body
+from vedette.web.processes.models import process_body, summary_body
 
 P1, P2, P7, P8 = (process_id(number) for number in (1, 2, 7, 8))
 

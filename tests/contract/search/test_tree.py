@@ -9,9 +9,6 @@ import pytest
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, module, partial, process_id, store
 from tests.support.forms import in_form
 from tests.support.indexed import on_two_shards
-from vedette import limits
-from vedette.api.schemas.search.tree import tree_body
-from vedette.api.schemas.search.tree_token import cursor_of
 from vedette.errors import NotFoundError
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
@@ -21,6 +18,8 @@ from vedette.search.tree.tree import tree
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.partitions.lifecycle import mount, open_partition, unmount
 from vedette.store.partitions.partition import partition_name
+from vedette.web.processes.analysis.tree_json import tree_body
+from vedette.web.processes.analysis.tree_token import cursor_of
 
 P1, P2, P3, P4 = (process_id(number) for number in range(1, 5))
 DEPTH = 8
@@ -134,15 +133,25 @@ def test_depth_cuts_both_ways_and_says_where_more_is(engine: ClickHouseEngine) -
 
 
 def test_what_was_never_seen_is_shown_as_it_was_reported(engine: ClickHouseEngine) -> None:
-    seven = reported(1, 7, ChildKind.OTHER_EXEC, path="C:\\x\\seven.exe", command_line="seven -a",
-                    username="ann", pid=77, md5="ab" * 16)  # fmt: skip
+    seven = reported(
+        1,
+        7,
+        ChildKind.OTHER_EXEC,
+        path="C:\\x\\seven.exe",
+        command_line="seven -a",
+        username="ann",
+        pid=77,
+        md5="ab" * 16,
+    )
     store(engine, partial(1, seven, parent_id=process_id(9), parent_path="/sbin/9", last_update=1))
     body = ask(engine)
     child, parent = named(body, process_id(7)), named(body, process_id(9))
     assert (child["missing"], parent["missing"]) == ("never_seen", "never_seen")
     assert child["label"] == {
-        "path": "C:\\x\\seven.exe", "process_name": "seven.exe", "cmdline": "seven -a"
-    }  # fmt: skip
+        "path": "C:\\x\\seven.exe",
+        "process_name": "seven.exe",
+        "cmdline": "seven -a",
+    }
     assert (child["username"], child["process_pid"], child["segment_id"]) == ("ann", 77, None)
     assert (parent["label"]["path"], parent["depth"]) == ("/sbin/9", -1)
 
@@ -305,5 +314,5 @@ def test_a_generation_too_large_to_be_put_in_order_says_so(
     engine: ClickHouseEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     family(engine)
-    monkeypatch.setattr(limits, "TREE_GENERATION_MAX", 1)
+    monkeypatch.setattr("vedette.search.tree.descendants.TREE_GENERATION_MAX", 1)
     assert ask(engine)["is_complete"] is False

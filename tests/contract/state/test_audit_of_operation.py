@@ -1,11 +1,12 @@
-"""What operators do to the server as a whole, and the searches that people keep, in the audit log
-of both databases."""
+"""Audit entries of operators' actions on the whole server, and of saved searches, on both
+databases."""
 
 import pytest
 
 from tests.contract.state.conftest import NOW_US
 from tests.contract.state.test_audit_of_policy import noted
 from vedette.errors import NotFoundError
+from vedette.record.objects.kept_view import SavedSearch
 from vedette.state.accounts import audit_trail, kept_views, users
 from vedette.state.clock.guard import Reading
 from vedette.state.clock.record import confirm_clock, save_reading
@@ -27,25 +28,25 @@ def test_who_confirmed_a_jump_of_the_clock(database: Database) -> None:
 
 def test_searches_that_are_kept_shared_and_deleted(database: Database) -> None:
     user_id = users.add(database, users.NewUser("ann"), NOW_US).id
-    other_id = users.add(database, users.NewUser("bob"), NOW_US).id
     ids: list[int] = []
 
     def keep(state: Database) -> None:
         with state.writing() as connection:
-            made = kept_views.add_search(
-                connection, user_id, "odd", "process", "q=cmd.exe", shared=True, now_us=NOW_US
+            new = SavedSearch(
+                user_id=user_id, name="odd", view="process", params="q=cmd.exe", shared=True
             )
+            made = kept_views.add_search(connection, new)
             ids.append(made.id)
 
-    def remove(state: Database, of: int) -> None:
+    def remove(state: Database, search_id: int) -> None:
         with state.writing() as connection:
-            kept_views.remove_search(connection, of, ids[0])
+            kept_views.remove_search(connection, search_id)
 
     with acting_as(ANN):
         (kept,) = noted(database, keep)
         with pytest.raises(NotFoundError):
-            remove(database, other_id)
-        (removed,) = noted(database, lambda state: remove(state, user_id))
+            remove(database, ids[0] + 1)
+        (removed,) = noted(database, lambda state: remove(state, ids[0]))
     reported = {"id": ids[0], "user_id": user_id, "name": "odd", "view": "process", "shared": True}
     assert (kept.action, kept.kind, kept.target) == ("create", "saved search", str(ids[0]))
     assert (kept.before, kept.after) == (None, reported)

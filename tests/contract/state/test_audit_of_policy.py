@@ -10,7 +10,9 @@ from sqlalchemy import select
 
 from vedette.model.findings.action import ActionType
 from vedette.model.findings.detection import Source
-from vedette.model.findings.response_policy import ResponsePolicy
+from vedette.record.objects.response_policy import ResponsePolicy
+from vedette.record.objects.suppression import Suppression
+from vedette.record.objects.watchlist import Watchlist
 from vedette.state.accounts import audit_trail
 from vedette.state.accounts.audit_trail import AuditEntry, Search
 from vedette.state.db.database import Database
@@ -30,8 +32,7 @@ from vedette.state.policy import (
 from vedette.state.policy.actions import NewAction
 from vedette.state.policy.ignored_reports import Ignorer
 from vedette.state.policy.sigma_rule import NewSigmaRule
-from vedette.state.policy.suppressions import SuppressionChange
-from vedette.state.policy.watchlists import Executed, NewWatchlist
+from vedette.state.policy.watchlists import Executed
 
 NOW_US = 1_700_000_000_000_000
 SOURCE = Source("watchlist", "7")
@@ -40,7 +41,7 @@ Change = Callable[[Database], object]
 
 
 def noted(database: Database, change: Change) -> list[AuditEntry]:
-    """What a change adds to the log, the oldest first."""
+    """Returns the audit entries that a change adds, oldest first."""
     before = audit_trail.head(database).number
     change(database)
     found = audit_trail.search(database, Search(rows=1_000))[1]
@@ -59,7 +60,7 @@ def rule(rule_id: str = "r-1", text: str = "title: one", level: str = "high") ->
 def test_a_watchlist(database: Database) -> None:
     def add(state: Database) -> None:
         with state.writing() as connection:
-            new = NewWatchlist("odd", "q=process_name:a.exe", "events")
+            new = Watchlist(name="odd", search_query="q=process_name:a.exe")
             watchlists.add(connection, new, NOW_US)
 
     def change(state: Database, **values: object) -> None:
@@ -176,8 +177,7 @@ def test_an_action_without_its_secret(database: Database) -> None:
 def test_a_suppression_and_its_hits(database: Database) -> None:
     def add(state: Database) -> None:
         with state.writing() as connection:
-            wanted = SuppressionChange(1, "ann", NOW_US, "quiet", "process_name:a.exe", "known")
-            suppressions.add(connection, wanted)
+            suppressions.add(connection, Suppression(name="quiet", query="process_name:a.exe"))
 
     def count(state: Database) -> None:
         with state.writing() as connection:
@@ -185,8 +185,8 @@ def test_a_suppression_and_its_hits(database: Database) -> None:
 
     def change(state: Database) -> None:
         with state.writing() as connection:
-            wanted = SuppressionChange(1, "ann", NOW_US, enabled=False)
-            suppressions.change(connection, 1, wanted)
+            known = suppressions.get(connection, 1)
+            suppressions.change(connection, replace(known, enabled=False))
 
     def remove(state: Database) -> None:
         with state.writing() as connection:
@@ -239,7 +239,7 @@ def test_an_ignored_report_once(database: Database) -> None:
 def test_what_is_rolled_back_is_not_in_it(database: Database) -> None:
     def interrupted(state: Database) -> None:
         with state.writing() as connection:
-            watchlists.add(connection, NewWatchlist("a", "q=x", "events"), NOW_US)
+            watchlists.add(connection, Watchlist(name="a", search_query="q=x"), NOW_US)
             raise ValueError("stop")
 
     def fail(state: Database) -> None:
@@ -261,7 +261,8 @@ def test_messages_that_are_retried_or_given_up(database: Database) -> None:
     assert noted(database, send) == []  # no person did it
     (retried,) = noted(database, lambda state: outbox.retry(state, ids[:1], NOW_US))
     assert (retried.action, retried.kind, retried.target) == (
-        *("change", "outbox message"),
+        "change",
+        "outbox message",
         str(ids[0]),
     )
     assert retried.before == {"target": "mail", "state": "dead"}

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import insert, update
 
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.group import GroupOptions
 from vedette.model.host import Sighting
+from vedette.record.objects.sensor_group import GroupOptions
 from vedette.respond.bans import ban_orders, count_blocks
 from vedette.state.db.database import Database
 from vedette.state.db.schema import BAN

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import delete, insert, select
 
 from tests.support.object_store import KEY, SECRET, failing_store, make_bucket, object_store
-from vedette import limits
 from vedette.blobs.blob_store import BlobKey, open_verified
 from vedette.blobs.fallback_store import FallbackStore
 from vedette.blobs.local_directory import LocalDirectory
@@ -39,7 +38,8 @@ def sha(content: bytes) -> str:
 
 
 def left_by_older(database: Database, data: Path) -> Installer:
-    """What an older version kept: a copy, a beginning, an update, and a package in chunks."""
+    """Stores the data of an older version: a copy, a partial copy, an update, and a package in
+    chunks."""
     row: dict[str, Any] = {"path": "/x", "size": 10**9, "copied": 1, "stored_us": 1}
     with database.writing() as connection:
         md5 = hashlib.md5(COPY).hexdigest()
@@ -101,7 +101,7 @@ def assert_moved(database: Database, blobs: FallbackStore, data: Path) -> None:
 def test_files_of_older_versions_are_served_before_while_and_after_they_move(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "BLOBS_MOVED_A_ROUND", 1)
+    monkeypatch.setattr("vedette.respond.blob_migration.BLOBS_MOVED_A_ROUND", 1)
     left_by_older(database, tmp_path)
     blobs = open_blobs(Settings(data=tmp_path), database)
     migration = BlobMigration(blobs, database)

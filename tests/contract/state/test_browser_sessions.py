@@ -9,7 +9,7 @@ from vedette.clock import DrivenClock
 from vedette.errors import UnauthorizedError
 from vedette.state.accounts import sign_in, tokens, users
 from vedette.state.accounts.sign_in import Attempt
-from vedette.state.accounts.tokens import Tokens
+from vedette.state.accounts.tokens import SESSIONS_PER_USER_MAX, Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 
@@ -53,7 +53,7 @@ def test_above_the_limit_the_oldest_session_of_a_user_ends(database: Database) -
     cache, first = Tokens(database, clock), begun(database, clock)
     user_id = users.id_of(database, "ann")
     others = []
-    for _ in range(limits.SESSIONS_PER_USER_MAX):
+    for _ in range(SESSIONS_PER_USER_MAX):
         clock.advance(1)
         issued = tokens.begin_session(database, user_id, "browser", clock.now_us())
         others.append(issued.secret)

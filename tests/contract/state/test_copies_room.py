@@ -1,8 +1,9 @@
-"""How much room copies of programs take, on both databases."""
+"""Disk usage of copies of programs, on both databases."""
 
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ from vedette import limits
 from vedette.blobs.blob_store import BlobKey
 from vedette.blobs.local_directory import LocalDirectory
 from vedette.errors import BusyError, ConflictError, NotFoundError
-from vedette.model.group import GroupOptions
 from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
+from vedette.record.objects.sensor_group import GroupOptions
 from vedette.respond.binary_copies import BinaryCopies, OfferedFile
 from vedette.respond.copies_room import CopiesRoom
 from vedette.state.db.database import Database
 from vedette.state.files import binary_orders, stored_files
 from vedette.state.policy import groups
 from vedette.state.sensors.host_registry import Sensors
+from vedette.state.shares.quota_list import BINARY_ORDERS
 
 NOW_US = 1_700_000_000_000_000
 FILE_BYTES = 10_000
@@ -305,7 +307,7 @@ def test_adding_a_file_again_needs_no_room(database: Database, tmp_path: Path) -
 def test_a_group_has_a_bounded_number_of_open_orders(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binary_orders, "BINARY_ORDERS_OPEN_MAX", 2)
+    monkeypatch.setattr(binary_orders, "BINARY_ORDERS", replace(BINARY_ORDERS, most=2))
     filled = Filled(database, tmp_path)
 
     def order(sensor_id: int, number: int, at_us: int = NOW_US) -> None:

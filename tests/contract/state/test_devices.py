@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import insert
 
 from tests.contract.conftest import on_sqlite
-from vedette.api.schemas.cloud.device import device_body, device_filter
 from vedette.errors import BadRequestError
 from vedette.model.scope import EVERYTHING
 from vedette.state.db.database import Database
@@ -15,6 +14,7 @@ from vedette.state.devices import device_list
 from vedette.state.devices.device_list import PRIORITIES, STATUSES, Device
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.sensor_packages import Package, register
+from vedette.web.fleet.devices_json import device_body, device_filter
 
 NOW_US = 1_700_000_000_000_000
 HOUR_US = 3_600_000_000
@@ -70,7 +70,7 @@ def fleet(database: Database) -> Database:
     add(database, "old", sensor_version="1.0.0.0")
     add(database, "ill", health_status=50, health_message="driver missing")
     add(database, "bare", key_sha256=None, enrolled_us=0, checkin_us=0)
-    return database  # fmt: skip
+    return database
 
 
 STATUS_NAMES = {
@@ -182,8 +182,13 @@ def test_what_no_device_can_be_selected_by_is_refused(
 
 
 def test_the_record_says_what_the_sensor_reports(database: Database) -> None:
-    add(database, "host-1.example", kernel="6.1.0-18-amd64", interface_ip="10.0.0.9",
-        network_adapters="10.0.0.9,00155d019c08|")  # fmt: skip
+    add(
+        database,
+        "host-1.example",
+        kernel="6.1.0-18-amd64",
+        interface_ip="10.0.0.9",
+        network_adapters="10.0.0.9,00155d019c08|",
+    )
     (one,) = found(database)
     record = device_body(one, "ORG")
     expected = {

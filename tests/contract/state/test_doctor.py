@@ -1,4 +1,4 @@
-"""What `vedette doctor` reads from the state database, on both of them."""
+"""Checks of `vedette doctor` on the state database, on both databases."""
 
 from pathlib import Path
 
@@ -9,7 +9,13 @@ from tests.contract.conftest import on_sqlite
 from tests.contract.state.conftest import NOW_US
 from vedette import limits
 from vedette.doctor.finding import worst
-from vedette.doctor.fleet import check_database, check_quotas, check_sensors, check_tokens
+from vedette.doctor.fleet import (
+    DOCTOR_NAMES_MAX,
+    check_database,
+    check_quotas,
+    check_sensors,
+    check_tokens,
+)
 from vedette.model.host import Sighting
 from vedette.settings import Settings
 from vedette.state.accounts import tokens, users
@@ -19,7 +25,7 @@ from vedette.state.files.stored_files import StoredFile, add
 from vedette.state.sensors.host_registry import Sensors
 
 DAY_US = 86_400 * 1_000_000
-HOSTS = limits.DOCTOR_NAMES_MAX + 5
+HOSTS = DOCTOR_NAMES_MAX + 5
 
 
 def test_a_started_database_is_whole(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""How the databases fail, on both: the same errors of ours."""
+"""Failures of both databases raise the same errors of the product."""
 
 from pathlib import Path
 

@@ -13,10 +13,11 @@ from vedette.errors import (
     UnavailableError,
 )
 from vedette.model.threat.feed import BrokenPart
+from vedette.record.objects.feed import Feed
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import KEY_FILE, Sealing, open_sealing
 from vedette.state.policy import feeds
-from vedette.state.policy.feeds import CHANGES, EVERYTHING, Feed, SyncResult
+from vedette.state.policy.feeds import CHANGES, EVERYTHING, SyncResult
 from vedette.state.start import start
 
 NOW_US = 1_700_000_000_000_000

@@ -30,7 +30,7 @@ FILE = OfferedFile(
 
 
 class ApiServer:
-    """What one of several servers has for files."""
+    """File stores of one of several servers."""
 
     def __init__(self, database: Database, bucket: Bucket, folder: Path) -> None:
         self.database = database

@@ -3,7 +3,8 @@
 import pytest
 
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.ingress_filter import FilterCounts, IngressFilter
+from vedette.model.ingress_filter import FilterCounts
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.state.db.database import Database
 from vedette.state.policy import filter_counts, filters
 
@@ -13,15 +14,24 @@ MINUTE_US = 60 * 1_000_000
 
 def test_a_filter_comes_back_as_it_was_given(database: Database) -> None:
     given = IngressFilter(
-        "a-1", "noise", priority=-3, os_mask=4, is_global=False, group_ids=(1, 2),
-        path_filters=("/x/*", "^/y"), descendant_filtering_level=-1, netconn_filters=("é",),
-    )  # fmt: skip
+        "a-1",
+        "noise",
+        priority=-3,
+        os_mask=4,
+        is_global=False,
+        group_ids=(1, 2),
+        path_filters=("/x/*", "^/y"),
+        descendant_filtering_level=-1,
+        netconn_filters=("é",),
+    )
     filters.add(database, [given], 7, NOW_US)
     kept = filters.get(database, "a-1")
     assert (kept.create_us, kept.create_user_id, kept.modify_user_id) == (NOW_US, 7, 7)
     assert (kept.path_filters, kept.group_ids, kept.netconn_filters) == (
-        given.path_filters, (1, 2), ("é",),
-    )  # fmt: skip
+        given.path_filters,
+        (1, 2),
+        ("é",),
+    )
     assert (kept.is_global, kept.descendant_filtering_level, kept.priority) == (False, -1, -3)
 
 

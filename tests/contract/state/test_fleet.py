@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from tests.support.forms import in_form
-from vedette import limits
 from vedette.errors import (
     BadRequestError,
     ConflictError,
@@ -23,7 +22,6 @@ from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db import key_values
 from vedette.state.db.database import Database
-from vedette.state.db.group_commit import GroupCommit
 from vedette.state.policy import groups
 from vedette.state.sensors import (
     checkins,
@@ -39,8 +37,14 @@ from vedette.state.sensors.key_replacement import KeyKind
 from vedette.state.sensors.sensor_changes import SensorChanges
 from vedette.state.sensors.sensor_keys import SensorKeys
 from vedette.state.sensors.sensor_list import SensorQuery
-from vedette.state.sensors.sensor_queues import Block
+from vedette.state.sensors.sensor_queues import (
+    SENSOR_EPOCHS_MAX,
+    SENSOR_GAPS_MAX,
+    SENSOR_HASHES_KEPT,
+    Block,
+)
 from vedette.state.sensors.sensor_selection import SORTS
+from vedette.state.shares.group_commit import GroupCommit
 
 EPOCHS = count(1)
 NOW_US = 1_700_000_000_000_000
@@ -202,18 +206,18 @@ def test_another_block_under_a_number_is_a_conflict(database: Database) -> None:
 
 def test_queues_gaps_and_hashes_of_a_sensor_are_bounded(database: Database) -> None:
     sensor_id = enrolled(database, "h").sensor.id
-    for number in range(1, 2 * limits.SENSOR_EPOCHS_MAX):
+    for number in range(1, 2 * SENSOR_EPOCHS_MAX):
         upload(database, sensor_id, number, f"e{number}")
     with database.reading() as connection:
         count = connection.execute(text("SELECT count(*) FROM sensor_queue")).scalar()
     assert count is not None
-    assert count == limits.SENSOR_EPOCHS_MAX
+    assert count == SENSOR_EPOCHS_MAX
     known = sensor_queues.QueueProgress()
-    for number in range(1, 3 * limits.SENSOR_GAPS_MAX, 2):
+    for number in range(1, 3 * SENSOR_GAPS_MAX, 2):
         known = sensor_queues.taken(known, number, 1)
-    assert len(known.missing) == limits.SENSOR_GAPS_MAX
-    assert not any(known.has(number) for number in range(2, 3 * limits.SENSOR_GAPS_MAX, 2))
-    assert len(known.hashes) == limits.SENSOR_HASHES_KEPT
+    assert len(known.missing) == SENSOR_GAPS_MAX
+    assert not any(known.has(number) for number in range(2, 3 * SENSOR_GAPS_MAX, 2))
+    assert len(known.hashes) == SENSOR_HASHES_KEPT
 
 
 def test_an_absurd_number_is_one_gap(database: Database) -> None:
@@ -365,7 +369,7 @@ def test_the_pace_slows_with_the_fleet(database: Database, monkeypatch: pytest.M
         check_in(database, enrolled(database, name).sensor.id)
     interval.refresh()
     assert interval.interval_s == 30
-    monkeypatch.setattr(limits, "CHECKINS_A_SECOND_MAX", 0.05)
+    monkeypatch.setattr("vedette.state.sensors.checkins.CHECKINS_A_SECOND_MAX", 0.05)
     interval.refresh()
     assert interval.interval_s == 60
 

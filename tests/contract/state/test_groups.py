@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from vedette import limits
 from vedette.blobs.local_directory import LocalDirectory
 from vedette.errors import BadRequestError, ConflictError, NotFoundError, TooLargeError
-from vedette.model.group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.model.principal import Role
+from vedette.record.objects.sensor_group import EventExclusion, GroupOptions, IsolationExclusion
 from vedette.respond.package_files import add_installer, open_installer, remove_installer
 from vedette.state.accounts import teams
 from vedette.state.db.database import Database
@@ -27,7 +26,7 @@ def test_options_come_back_as_they_were_given(database: Database) -> None:
     options = GroupOptions(
         process_filter_level=2,
         checkin_interval_s=60,
-        isolation_exclusions=(IsolationExclusion("dns", "10.0.0.1:53", False),),
+        isolation_exclusions=(IsolationExclusion("10.0.0.1:53", "dns", False),),
         event_exclusions=(EventExclusion(("filemod",), ("/x",)),),
     )
     made = groups.add(database, "servers", options=options)
@@ -74,7 +73,7 @@ def test_the_roles_of_teams_are_replaced(database: Database) -> None:
 
 def test_sites_are_made_renamed_and_removed(database: Database) -> None:
     site = sites.add(database, "lab")
-    assert sites.rename(database, site.id, "lab 2") == sites.get(database, site.id)
+    assert sites.change(database, site.id, {"name": "lab 2"}) == sites.get(database, site.id)
     groups.add(database, "in the lab", site.id)
     with pytest.raises(ConflictError):
         sites.remove(database, site.id)
@@ -129,7 +128,7 @@ def test_a_file_that_is_none_is_refused_and_leaves_nothing(
 def test_a_file_above_the_limit_is_refused(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "INSTALLER_BYTES_MAX", 10)
+    monkeypatch.setattr("vedette.respond.package_files.INSTALLER_BYTES_MAX", 10)
     (tmp_path / "large.msi").write_bytes(bytes(11))
     blobs = LocalDirectory(tmp_path / "blobs")
     new = NewInstaller("windows", "msi", "1")

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from vedette.clock import DrivenClock
 from vedette.state.db.database import Database
 from vedette.state.db.schema import LEASE
-from vedette.state.jobs.leases import Leases
+from vedette.state.jobs.leases import Leases, end_holder
 
 NOW_US = 1_700_000_000_000_000
 
@@ -57,3 +57,32 @@ def test_a_lease_that_was_taken_away_is_not_kept(another: Callable[[], Database]
     clock.advance(1)
     assert two.keep("job", 10)
     assert not one.keep("job", 10)
+
+
+def test_the_leases_of_a_server_that_ended_are_free_at_once_and_no_others(
+    another: Callable[[], Database], engine_name: str
+) -> None:
+    clock = DrivenClock(NOW_US)
+    gone, runs, new = another(), another(), another()
+    assert Leases(gone, clock).hold("of the one that ended", 1_000)
+    assert Leases(gone, clock).hold("another of it", 1_000)
+    assert Leases(runs, clock).hold("of one that runs", 1_000)
+    end_holder(new, gone.name)
+    clock.advance(1)
+    free = [
+        Leases(new, clock).hold(name, 10)
+        for name in ("of the one that ended", "another of it", "of one that runs")
+    ]
+    # With SQLite there is one server: whoever held a lease has ended.
+    assert free == [True, True, engine_name == "sqlite"]
+
+
+def test_a_name_that_no_server_has_frees_nothing(another: Callable[[], Database]) -> None:
+    clock = DrivenClock(NOW_US)
+    runs, new = another(), another()
+    assert Leases(runs, clock).hold("job", 1_000)
+    if runs.name:
+        for name in ("", "%", runs.name[:-1], f"{runs.name}/"):
+            end_holder(new, name)
+        clock.advance(1)
+        assert not Leases(new, clock).hold("job", 10)

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.contract.state.test_fleet import NOW_US, enrolled
-from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db.database import Database
 from vedette.state.sensors import live_queries
+from vedette.state.sensors.live_queries import LIVE_QUERY_EXPIRES_US, LIVE_QUERY_KEPT_US
 
 
 def test_an_answer_counts_once_and_only_from_who_was_asked(database: Database) -> None:
@@ -18,9 +18,9 @@ def test_an_answer_counts_once_and_only_from_who_was_asked(database: Database) -
     assert not live_queries.waiting_for(database, other)
     with database.writing() as connection:
         assert live_queries.hand_out(connection, asked, NOW_US) == {str(query_id): "SELECT 1"}
-        live_queries.answer(connection, other, query_id, [{"a": "x"}], 0, "", NOW_US)
-        live_queries.answer(connection, asked, query_id, [{"a": "1"}], 0, "", NOW_US)
-        live_queries.answer(connection, asked, query_id, [{"a": "2"}], 0, "", NOW_US)
+        for sensor_id, value in ((other, "x"), (asked, "1"), (asked, "2")):
+            answer = live_queries.encoded_answer(query_id, [{"a": value}], 0, "")
+            live_queries.record(connection, sensor_id, answer, NOW_US)
     (target,) = live_queries.get(database, EVERYTHING, query_id, NOW_US).targets
     assert target.rows == [{"a": "1"}]
     with pytest.raises(NotFoundError):
@@ -30,12 +30,12 @@ def test_an_answer_counts_once_and_only_from_who_was_asked(database: Database) -
 def test_a_query_expires_and_is_forgotten(database: Database) -> None:
     asked = enrolled(database, "asked", "osquery").sensor.id
     query_id = live_queries.place(database, "SELECT 1", [asked], "eve", NOW_US)
-    late_us = NOW_US + limits.LIVE_QUERY_EXPIRES_US
+    late_us = NOW_US + LIVE_QUERY_EXPIRES_US
     with database.writing() as connection:
         assert live_queries.hand_out(connection, asked, late_us) == {}
     (target,) = live_queries.get(database, EVERYTHING, query_id, late_us).targets
     assert target.state == "expired"
-    after_us = NOW_US + limits.LIVE_QUERY_KEPT_US + 1
+    after_us = NOW_US + LIVE_QUERY_KEPT_US + 1
     live_queries.place(database, "SELECT 2", [asked], "eve", after_us)
     assert live_queries.get(database, EVERYTHING, query_id, after_us).sql == "SELECT 1"
     with database.writing() as connection:

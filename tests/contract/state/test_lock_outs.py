@@ -10,9 +10,16 @@ from vedette import limits
 from vedette.clock import DrivenClock
 from vedette.errors import BusyError, UnauthorizedError
 from vedette.state.accounts import audit_trail, sign_in, users
-from vedette.state.accounts.app_guesses import AppGuesses
+from vedette.state.accounts.app_guesses import APP_GUESSES_OF_ADDRESS_MAX, AppGuesses
 from vedette.state.accounts.audit_trail import Search
-from vedette.state.accounts.sign_in import Attempt
+from vedette.state.accounts.lock_note import LOCK_OUTS_NOTED_MAX
+from vedette.state.accounts.sign_in import (
+    SIGN_INS_OF_ADDRESS_MAX,
+    SIGN_INS_OF_LINK_MAX,
+    SIGN_INS_OF_USER_AND_ADDRESS_MAX,
+    SIGN_INS_OF_USER_MAX,
+    Attempt,
+)
 from vedette.state.db.author import Author, acting_as
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
@@ -29,7 +36,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tried(database: Database, name: str, address: str, now_us: int = NOW_US) -> str:
-    """What one attempt is answered with; its author is who the route makes of it."""
+    """Returns the answer to a sign-in attempt. Its author is set like in the route."""
     attempt = Attempt(name, "wrong", "", address)
     with acting_as(Author("user", name, address, "request")):
         try:
@@ -49,14 +56,14 @@ def entries(database: Database) -> list[tuple[str, dict[str, Any]]]:
 
 def test_a_lock_out_is_one_entry_however_often_it_is_run_into(database: Database) -> None:
     users.add(database, users.NewUser("ann"), NOW_US)
-    for _ in range(limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX):
+    for _ in range(SIGN_INS_OF_USER_AND_ADDRESS_MAX):
         assert tried(database, "ann", "192.0.2.1") == "unauthorized"
     assert entries(database) == []
     assert {tried(database, "Ann", "192.0.2.1") for _ in range(20)} == {"locked_out"}
     reported = {"of": "user from an address", "address": "192.0.2.1", "attempts": 8, "minutes": 15}
     assert entries(database) == [("ann", reported)]
     later = NOW_US + WINDOW_US
-    for _ in range(limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX + 2):
+    for _ in range(SIGN_INS_OF_USER_AND_ADDRESS_MAX + 2):
         tried(database, "ann", "192.0.2.1", later)
     assert entries(database) == [("ann", reported)] * 2
     assert audit_trail.verify(database).fault == ""
@@ -75,26 +82,26 @@ def test_a_name_that_is_no_users_is_not_written(database: Database, name: str) -
 
 def test_an_address_and_a_user_from_everywhere_are_locked_out(database: Database) -> None:
     users.add(database, users.NewUser("ann"), NOW_US)
-    for number in range(limits.SIGN_INS_OF_ADDRESS_MAX + 1):
+    for number in range(SIGN_INS_OF_ADDRESS_MAX + 1):
         tried(database, f"user-{number}", "192.0.2.2")
     assert [(target, reported["of"]) for target, reported in entries(database)] == [
         ("192.0.2.2", "address")
     ]
-    for number in range(limits.SIGN_INS_OF_USER_MAX + 1):
+    for number in range(SIGN_INS_OF_USER_MAX + 1):
         tried(database, "ann", f"198.51.100.{number}")
     target, reported = entries(database)[-1]
     assert (target, reported["of"], reported["address"]) == ("ann", "user", "198.51.100.60")
 
 
 def test_nobody_fills_the_log_by_guessing(database: Database) -> None:
-    most = limits.LOCK_OUTS_NOTED_MAX
+    most = LOCK_OUTS_NOTED_MAX
     for number in range(most + 10):
-        for _ in range(limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX + 1):
+        for _ in range(SIGN_INS_OF_USER_AND_ADDRESS_MAX + 1):
             tried(database, f"user-{number}", f"10.0.0.{number}")
     found = entries(database)
     assert len(found) == most
     assert ["further" in reported for _, reported in found] == [False] * (most - 1) + [True]
-    for _ in range(limits.SIGN_INS_OF_USER_AND_ADDRESS_MAX + 1):
+    for _ in range(SIGN_INS_OF_USER_AND_ADDRESS_MAX + 1):
         tried(database, "later", "10.0.1.1", NOW_US + WINDOW_US)
     assert len(entries(database)) == most + 1
 
@@ -112,7 +119,7 @@ def test_a_link_that_is_guessed_at_is_locked(database: Database) -> None:
     refused: Callable[..., None] = _refuse
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sign_in, "check_code", refused)
-        for number in range(limits.SIGN_INS_OF_LINK_MAX + 3):
+        for number in range(SIGN_INS_OF_LINK_MAX + 3):
             use(f"192.0.2.{number}")
     ((target, reported),) = entries(database)
     assert (target, reported["of"]) == ("ann", "link")
@@ -124,7 +131,7 @@ def _refuse(*_: object) -> None:
 
 def test_an_app_whose_secret_is_guessed_is_locked(database: Database) -> None:
     guesses = AppGuesses(database)
-    for _ in range(limits.APP_GUESSES_OF_ADDRESS_MAX + 5):
+    for _ in range(APP_GUESSES_OF_ADDRESS_MAX + 5):
         with suppress(UnauthorizedError, BusyError):
             guesses.check("no-app", "192.0.2.3", NOW_US, lambda _: None)
     ((target, reported),) = entries(database)

@@ -1,5 +1,5 @@
-"""What people asked for or may take back, once its time is over: only the job deletes it, which
-does not while the clock is in doubt."""
+"""Expired requests and undo records: only the job deletes them, and only while the clock is
+trusted."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -4,11 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.contract.conftest import on_both_states
-from vedette import limits
 from vedette.state.db.database import Database
 from vedette.state.jobs import outbox
-from vedette.state.jobs.outbox import MessageState, NewMessage, Target
+from vedette.state.jobs.outbox import OUTBOX_TOMBSTONE_US, MessageState, NewMessage, Target
 
 NOW_US = 1_700_000_000_000_000
 SECOND_US = 1_000_000
@@ -84,16 +82,6 @@ def test_one_at_a_time_holds_a_target(database: Database) -> None:
     assert keys(take(database, now_us=later_us, holder="another")) == ["a"]
 
 
-@on_both_states
-def test_the_start_of_the_only_server_releases_what_a_dead_one_held(
-    database: Database, engine_name: str
-) -> None:
-    enqueue(database, ["a"])
-    take(database)
-    outbox.release_all(database)
-    assert due(database) == (["mail"] if engine_name == "sqlite" else [])
-
-
 def test_a_target_that_fails_waits_and_the_others_go_on(database: Database) -> None:
     enqueue(database, ["a", "b"])
     enqueue(database, ["c"], "syslog")
@@ -159,7 +147,7 @@ def test_what_was_discarded_while_it_was_sent_is_counted_once(database: Database
 def test_a_full_target_counts_what_it_refuses(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "OUTBOX_WAITING_MAX", 2)
+    monkeypatch.setattr("vedette.state.jobs.outbox.OUTBOX_WAITING_MAX", 2)
     assert enqueue(database, ["a", "b", "c"]) == 2
     assert enqueue(database, ["d"], "syslog") == 1
     full = target(database)
@@ -182,7 +170,7 @@ def test_old_tombstones_are_purged_and_what_waits_is_not(database: Database) -> 
     enqueue(database, ["a", "b"])
     first, _ = take(database)
     outbox.mark_sent(database, "mail", [first.id], NOW_US)
-    later_us = NOW_US + limits.OUTBOX_TOMBSTONE_US
+    later_us = NOW_US + OUTBOX_TOMBSTONE_US
     assert outbox.purge(database, later_us) == 0
     assert outbox.purge(database, later_us + 1) == 1
     assert keys(outbox.messages(database, MessageState.WAITING)) == ["b"]

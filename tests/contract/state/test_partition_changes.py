@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from tests.support.served import wait_for
-from vedette import limits
+from vedette.bootstrap.background_jobs import PARTITIONS_FOLLOWED_S
 from vedette.errors import UnavailableError
 from vedette.servers.membership import Membership
 from vedette.servers.partition_changes import PartitionChanges
@@ -23,10 +23,10 @@ MOMENT_S = 1.0
 
 
 @contextmanager
-def joined(database: Database, schema: str = "") -> Iterator[tuple[PartitionChanges, Membership]]:
+def joined(database: Database) -> Iterator[tuple[PartitionChanges, Membership]]:
     if not database.name:
         pytest.skip("SQLite has one server")
-    one = Introduction("", "https://one:8443", "", "1", schema or newest_revision(), 1)
+    one = Introduction("", "https://one:8443", "", "1", newest_revision(), 1)
     membership = Membership(database, one, lambda: "", lease_s=60)
     membership.begin()
     commit_numbers.number_above(database, 0)
@@ -59,7 +59,7 @@ def test_a_change_waits_for_every_server_however_late_it_looks(
         )
         second.note_followed(second.announced())
         with announced(first) as change:
-            assert not is_over(change, 2 * limits.PARTITIONS_FOLLOWED_S + MOMENT_S)
+            assert not is_over(change, 2 * PARTITIONS_FOLLOWED_S + MOMENT_S)
             second.note_followed(second.announced())
             assert not is_over(change)
             third.note_followed(third.announced())
@@ -103,16 +103,6 @@ def test_a_server_that_begins_anew_says_it_again(another: Callable[[], Database]
         assert server_list.running(database)[0].partition_change == 3
 
 
-def test_a_server_that_is_too_old_to_say_so_is_given_time(
-    another: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "PARTITIONS_FOLLOWED_S", MOMENT_S)
-    with joined(another()) as (first, _), joined(another(), "0036"), announced(first) as change:
-        assert not is_over(change)
-        assert is_over(change, 60)
-        change.result()
-
-
 def test_a_commit_that_was_begun_before_is_waited_for(another: Callable[[], Database]) -> None:
     database = another()
     with joined(another()) as (first, _), joined(database) as (second, writing):
@@ -127,7 +117,7 @@ def test_a_commit_that_was_begun_before_is_waited_for(another: Callable[[], Data
 def test_a_change_that_a_server_never_follows_is_refused_and_says_which(
     another: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PARTITIONS_FOLLOW_WAIT_S", MOMENT_S)
+    monkeypatch.setattr("vedette.servers.partition_changes.PARTITIONS_FOLLOW_WAIT_S", MOMENT_S)
     with joined(another()) as (first, _), joined(another()) as (_, silent):
         with pytest.raises(UnavailableError) as refused:
             first.announce_and_wait()

@@ -16,7 +16,8 @@ NOW_US = 1_700_000_000_000_000
 
 
 def test_whom_messages_of_a_host_reach_is_whose_requests_may_see_it(database: Database) -> None:
-    """Of every kind of user, asked twice: by the scope of their token, and as a receiver."""
+    """Compares two results for every kind of user: the scope of their token, and the receivers of
+    messages."""
     clock = DrivenClock(NOW_US)
     lab = groups.add(database, "lab")
     sensor = Sensors(database).resolve({"pc": Sighting()}, lab.id, NOW_US)["pc"].id

@@ -5,9 +5,10 @@ import pytest
 from vedette.alerting.rule_import import compile_anew, import_rules
 from vedette.alerting.rule_messages import RuleFile
 from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import SIGMA_PLACEHOLDERS_MAX, SIGMA_VERSIONS_KEPT
 from vedette.state.db.database import Database
 from vedette.state.policy import rule_placeholders, rule_versions, rules
+from vedette.state.policy.rule_versions import SIGMA_VERSIONS_KEPT
+from vedette.state.shares.quota_list import SIGMA_PLACEHOLDERS_MAX
 
 ID = "11111111-1111-4111-8111-111111111111"
 TEXT = """title: A rule about administrators
@@ -28,7 +29,7 @@ def add(database: Database, number: int = 0, by: str = "ann", now_us: int = 5) -
 
 
 def compiled(database: Database) -> str:
-    """What the rule became, or the reason why nothing."""
+    """Returns the compiled rule, or the reason of its rejection."""
     rule = rules.get(database, ID).rule
     return rule.problem_reason or rule.compiled
 

@@ -3,11 +3,10 @@
 from typing import Any
 
 from tests.contract.state.test_fleet import NOW_US, enrolled
-from vedette import limits
 from vedette.errors import VedetteError
 from vedette.state.db.database import Database
 from vedette.state.sensors import checkins
-from vedette.state.sensors.checkins import CheckIn, Progress, Report
+from vedette.state.sensors.checkins import HEALTH_DAYS, CheckIn, Progress, Report
 
 HOUR_US = 3600 * 1_000_000
 START_US = NOW_US // HOUR_US * HOUR_US
@@ -66,9 +65,9 @@ def test_health_is_forgotten_after_its_days(database: Database) -> None:
     sensor_id = enrolled(database, "old").sensor.id
     say(database, sensor_id, START_US, (100, "Healthy"), (10, "ill"))
     say(database, sensor_id, START_US + HOUR_US, (100, "Healthy"))
-    late_us = START_US + limits.HEALTH_DAYS * 24 * HOUR_US
+    late_us = START_US + HEALTH_DAYS * 24 * HOUR_US
     found: list[Any] = hours(database, sensor_id, late_us, 100)
-    assert len(found) == limits.HEALTH_DAYS * 24
+    assert len(found) == HEALTH_DAYS * 24
     assert found[:2] == [(10, "Healthy"), (100, "")]
     with database.writing() as connection:
         checkins.delete_old_health(connection, late_us)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from vedette import limits
 from vedette.errors import BadRequestError, NotFoundError, QueryError
 from vedette.model.host import Sighting
 from vedette.model.scope import EVERYTHING, Scope
@@ -13,6 +12,10 @@ from vedette.state.policy import groups
 from vedette.state.sensors import sensor_list
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.sensor_list import DAY_US, SensorQuery
+from vedette.state.sensors.sensor_selection import (
+    SENSOR_QUERY_TERMS_MAX,
+    SENSOR_QUERY_WILDCARDS_MAX,
+)
 
 NOW_US = 1_700_000_000_000_000
 
@@ -116,8 +119,8 @@ def test_a_query_selects_sensors(fleet: Database, terms: str, names: list[str]) 
         ("hostname:[a TO b]", 0),
         ("last_seen:soon", 0),
         ("isolated:perhaps", 0),
-        (" ".join(["a"] * limits.SENSOR_QUERY_TERMS_MAX) + " b", 200),
-        ("*".join("x" * (limits.SENSOR_QUERY_WILDCARDS_MAX + 2)), 0),
+        (" ".join(["a"] * SENSOR_QUERY_TERMS_MAX) + " b", 200),
+        ("*".join("x" * (SENSOR_QUERY_WILDCARDS_MAX + 2)), 0),
     ],
     ids=range(8),
 )
@@ -128,9 +131,9 @@ def test_a_query_that_cannot_be_read_says_where(fleet: Database, terms: str, sta
 
 
 def test_a_query_may_have_as_many_terms_and_wildcards_as_the_limits(fleet: Database) -> None:
-    terms = " OR ".join(["web"] * limits.SENSOR_QUERY_TERMS_MAX)
+    terms = " OR ".join(["web"] * SENSOR_QUERY_TERMS_MAX)
     assert _names(fleet, terms=terms) == ["web-1", "web-2"]
-    wild = "*".join("web-1"[: limits.SENSOR_QUERY_WILDCARDS_MAX + 1])
+    wild = "*".join("web-1"[: SENSOR_QUERY_WILDCARDS_MAX + 1])
     assert _names(fleet, terms=f"hostname:{wild}") == ["web-1"]
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from vedette.errors import ConflictError
-from vedette.limits import SHARD_RANGE_MARGIN
 from vedette.model.host import ShardRange, Sighting, first_map
 from vedette.state.db.database import Database
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 from vedette.state.sensors.host_registry import Sensors
 from vedette.state.sensors.sensor_shards import (
+    SHARD_RANGE_MARGIN,
     add_range,
     begin_shard_map,
     load_shard_map,

@@ -8,9 +8,9 @@ from sqlalchemy import update
 
 from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.group import GroupOptions
 from vedette.model.host import SensorRef, Sighting
 from vedette.model.scope import EVERYTHING
+from vedette.record.objects.sensor_group import GroupOptions
 from vedette.state.db import key_values
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
@@ -20,11 +20,9 @@ from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.channel_codes import NO_CODE, Channels
 from vedette.state.sensors.host_registry import (
     Sensors,
-    add_alias,
-    aliases,
     computer_name,
-    remove_alias,
 )
+from vedette.state.sensors.hosts import aliases
 from vedette.state.sensors.sensor_changes import SensorChanges
 
 NOW_US = 1_700_000_000_000_000
@@ -46,13 +44,45 @@ def test_a_new_host_gets_a_sensor_in_the_group_of_its_sender(
     }
 
 
-def test_a_host_keeps_its_sensor_and_group_for_every_sender(
+def test_a_host_keeps_its_sensor_and_group_for_senders_of_all_groups(
     another: Callable[[], Database], database: Database, sensors: Sensors
 ) -> None:
     ref = sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US)["pc"]
     group = groups.add(database, "Servers")
-    assert sensors.resolve({"pc": Sighting()}, group.id, NOW_US)["pc"] == ref
-    assert Sensors(another()).resolve({"pc": Sighting()}, group.id, NOW_US)["pc"] == ref
+    for book in (sensors, Sensors(another())):
+        assert book.resolve({"pc": Sighting()}, group.id, NOW_US, any_group=True)["pc"] == ref
+        assert book.resolve({"pc": Sighting()}, GROUP_ID, NOW_US, any_group=True)["pc"] == ref
+        assert book.resolve({"x": Sighting()}, group.id, NOW_US, sensor_id=ref.id)["x"] == ref
+        assert book.resolve({"x": Sighting()}, group.id, NOW_US, sensor_id=404) == {}
+
+
+def test_a_name_belongs_to_one_sensor_within_a_group(
+    another: Callable[[], Database], database: Database, sensors: Sensors
+) -> None:
+    mine = sensors.resolve({"pc.corp": Sighting(), "pc": Sighting()}, GROUP_ID, NOW_US)
+    group = groups.add(database, "Servers")
+    theirs = sensors.resolve({"pc": Sighting()}, group.id, NOW_US)["pc"]
+    assert (theirs.hostname, theirs.group_id) == ("pc", group.id)
+    for book in (sensors, Sensors(another())):
+        assert book.resolve({"pc": Sighting()}, group.id, NOW_US)["pc"] == theirs
+        assert book.resolve({"pc.corp": Sighting(), "pc": Sighting()}, GROUP_ID, NOW_US) == mine
+
+
+def test_senders_of_all_groups_give_none_of_several_claims_what_is_meant_for_another(
+    database: Database, sensors: Sensors
+) -> None:
+    claims = [
+        sensors.resolve({"pc": Sighting()}, groups.add(database, name).id, NOW_US)["pc"]
+        for name in ("First", "Second")
+    ]
+    with database.writing() as connection:
+        enrolled = update(SENSOR).where(SENSOR.c.id == claims[1].id)
+        connection.execute(enrolled.values(node_key_sha256=b"x"))
+    found = sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US, any_group=True)["pc"]
+    assert found.id not in {one.id for one in claims}
+    assert found.group_id == GROUP_ID
+    again = Sensors(database).resolve({"pc": Sighting()}, GROUP_ID, NOW_US, any_group=True)["pc"]
+    assert again.id == found.id
 
 
 def test_hosts_with_the_same_short_name_stay_two(sensors: Sensors) -> None:
@@ -123,12 +153,12 @@ def test_a_group_cannot_use_up_the_sensors_of_all(
 
 def test_an_alias_is_listed_and_removed(database: Database, sensors: Sensors) -> None:
     ref = sensors.resolve({"pc.corp": Sighting()}, GROUP_ID, NOW_US)["pc.corp"]
-    add_alias(database, "Mail", "pc.corp")
-    assert aliases(database) == [("mail", ref.id, "pc.corp")]
-    remove_alias(database, "MAIL", NOW_US)
-    assert aliases(database) == []
+    aliases.add(database, "Mail", "pc.corp")
+    assert aliases.listed(database) == [("mail", ref.id, "pc.corp")]
+    aliases.remove(database, "MAIL", NOW_US)
+    assert aliases.listed(database) == []
     with pytest.raises(NotFoundError):
-        remove_alias(database, "mail", NOW_US)
+        aliases.remove(database, "mail", NOW_US)
 
 
 def test_servers_that_meet_the_same_hosts_at_once_agree(
@@ -212,16 +242,17 @@ def test_a_group_that_is_changed_elsewhere_arrives_with_refresh(
         connection.execute(moved.values(group_id=group.id, changed_us=NOW_US + 1))
         connection.execute(update(GROUP).where(GROUP.c.id == GROUP_ID).values(name="Offices"))
     sensors.refresh(NOW_US + 2)
-    found = sensors.resolve({"pc": Sighting(), "web": Sighting()}, GROUP_ID, NOW_US)
-    assert {host: ref.group_name for host, ref in found.items()} == {
-        "pc": "Offices",
-        "web": "Servers",
-    }
+    pc = sensors.resolve({"pc": Sighting()}, GROUP_ID, NOW_US)["pc"]
+    web = sensors.resolve({"web": Sighting()}, group.id, NOW_US)["web"]
+    assert (pc.group_name, web.group_name) == ("Offices", "Servers")
+    assert {pc.id, web.id} == {1, 2}
+    # The group that it left has another host of that name, if it has any.
+    assert sensors.resolve({"web": Sighting()}, GROUP_ID, NOW_US)["web"].id == 3
 
 
 def test_an_alias_leads_to_the_sensor_of_its_host(database: Database, sensors: Sensors) -> None:
     ref = sensors.resolve({"web.corp": Sighting()}, GROUP_ID, NOW_US)["web.corp"]
-    add_alias(database, "WEB-OLD", "Web.corp")
+    aliases.add(database, "WEB-OLD", "Web.corp")
     assert sensors.resolve({"web-old": Sighting()}, GROUP_ID, NOW_US) == {"web-old": ref}
 
 
@@ -229,12 +260,12 @@ def test_an_alias_is_neither_a_host_nor_an_alias_already(
     database: Database, sensors: Sensors
 ) -> None:
     sensors.resolve({"a": Sighting(), "b": Sighting()}, GROUP_ID, NOW_US)
-    add_alias(database, "alias", "a")
+    aliases.add(database, "alias", "a")
     for taken in ("b", "alias", "two words"):
         with pytest.raises(ConflictError):
-            add_alias(database, taken, "a")
+            aliases.add(database, taken, "a")
     with pytest.raises(NotFoundError):
-        add_alias(database, "other", "nowhere")
+        aliases.add(database, "other", "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -328,8 +359,8 @@ def test_a_change_that_was_not_taken_is_reported_again(database: Database) -> No
 def test_made_up_channel_names_do_not_use_up_the_codes(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "CHANNELS_FREE", 10)
-    monkeypatch.setattr(limits, "CHANNELS_AN_HOUR_MAX", 3)
+    monkeypatch.setattr("vedette.state.sensors.channel_codes.CHANNELS_FREE", 10)
+    monkeypatch.setattr("vedette.state.sensors.channel_codes.CHANNELS_AN_HOUR_MAX", 3)
     channels = Channels(database)
     coded = []
     for batch in range(6):
@@ -341,9 +372,9 @@ def test_made_up_channel_names_do_not_use_up_the_codes(
 def test_one_group_leaves_channel_codes_to_the_others(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "CHANNELS_FREE", 20)
-    monkeypatch.setattr(limits, "CHANNELS_GROUP_FREE", 5)
-    monkeypatch.setattr(limits, "CHANNELS_GROUP_AN_HOUR_MAX", 2)
+    monkeypatch.setattr("vedette.state.sensors.channel_codes.CHANNELS_FREE", 20)
+    monkeypatch.setattr("vedette.state.sensors.channel_codes.CHANNELS_GROUP_FREE", 5)
+    monkeypatch.setattr("vedette.state.sensors.channel_codes.CHANNELS_GROUP_AN_HOUR_MAX", 2)
     channels = Channels(database)
     made_up = [
         code
@@ -359,11 +390,11 @@ def test_an_alias_that_a_command_removes_is_forgotten_at_the_next_refresh(
     database: Database, another: Callable[[], Database], sensors: Sensors
 ) -> None:
     ref = sensors.resolve({"pc.corp": Sighting(), "pc": Sighting()}, GROUP_ID, NOW_US)["pc.corp"]
-    add_alias(database, "mail", "pc.corp")
+    aliases.add(database, "mail", "pc.corp")
     sensors.refresh(NOW_US)
     assert sensors.resolve({"mail": Sighting()}, GROUP_ID, NOW_US)["mail"] == ref
     version = sensors.names_version
-    remove_alias(another(), "mail", NOW_US + 1)
+    aliases.remove(another(), "mail", NOW_US + 1)
     sensors.refresh(NOW_US + 5_000_000)
     assert sensors.names_version > version
     now_us = NOW_US + 5_000_000

@@ -1,4 +1,5 @@
-"""How many sensors were heard of yesterday, midnight to midnight: what a license counts."""
+"""Number of sensors with contact on the previous day, midnight to midnight, which a license
+counts."""
 
 from collections.abc import Callable
 
@@ -36,7 +37,7 @@ def by_records(_: Database, sensors: Sensors, sensor_id: int, at_us: int) -> Non
 
 
 def by_records_of_one_flush(_: Database, sensors: Sensors, sensor_id: int, at_us: int) -> None:
-    """What is written a few seconds later, together with what comes until then."""
+    """Records that the server flushes together a few seconds later."""
     sensors.note(sensor_id, at_us)
 
 

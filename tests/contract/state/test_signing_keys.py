@@ -6,11 +6,11 @@ import pytest
 from joserfc import jws
 
 from vedette.clock import DrivenClock
-from vedette.limits import SIGNING_KEY_AGE_S
 from vedette.state.accounts import cloud_apps, cloud_roles, signing_keys
 from vedette.state.accounts.access_tokens import AccessTokens
 from vedette.state.accounts.cloud_apps import AppChange
 from vedette.state.accounts.cloud_roles import RoleChange
+from vedette.state.accounts.signing_keys import SIGNING_KEY_AGE_S
 from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing, open_sealing

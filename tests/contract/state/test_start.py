@@ -49,7 +49,7 @@ def test_of_servers_that_start_at_once_exactly_one_makes_the_administrator(
 
 
 def test_a_new_file_is_opened_by_several_at_once(tmp_path: Path) -> None:
-    """As by a command while the server starts for the first time."""
+    """A command may do so during the first start of the server."""
 
     def opens(barrier: Barrier, folder: Path) -> None:
         database = open_database("", folder)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
 from vedette.state.accounts import users
 from vedette.state.db.database import Database
 from vedette.state.jobs import streams
-from vedette.state.jobs.streams import Stream
+from vedette.state.jobs.streams import STREAM_TOMBSTONE_S, Stream
+from vedette.state.shares.quota_list import STREAMS
 from vedette.state.start import FirstCredentials
 
 NOW_US = 1_700_000_000_000_000
@@ -63,8 +63,9 @@ def test_of_two_changes_of_one_version_the_second_does_not_happen(
 def test_an_unused_stream_expires_and_use_keeps_it(database: Database, owner: str) -> None:
     stream = made(database, owner)
     later_us = NOW_US + TTL_S * SECOND_US
-    streams.touch(database, streams.load(database, owner, stream.id, TTL_S, later_us), TTL_S,
-                  later_us)  # fmt: skip
+    streams.touch(
+        database, streams.load(database, owner, stream.id, TTL_S, later_us), TTL_S, later_us
+    )
     again_us = later_us + TTL_S * SECOND_US
     assert streams.load(database, owner, stream.id, TTL_S, again_us)
     dead_us = again_us + 6 * SECOND_US
@@ -82,7 +83,7 @@ def test_a_moment_after_a_use_another_is_not_written_down(database: Database, ow
 
 def test_the_dead_are_kept_for_a_while_and_then_removed(database: Database, owner: str) -> None:
     stream, stays = made(database, owner), made(database, owner, is_persistent=True)
-    gone_us = NOW_US + (TTL_S + 6 + limits.STREAM_TOMBSTONE_S) * SECOND_US
+    gone_us = NOW_US + (TTL_S + 6 + STREAM_TOMBSTONE_S) * SECOND_US
     assert streams.remove_dead(database, TTL_S, gone_us - 10 * SECOND_US) == 0
     assert streams.remove_dead(database, TTL_S, gone_us) == 1
     with pytest.raises(NotFoundError, match="no stream"):
@@ -104,7 +105,7 @@ def test_a_stream_belongs_to_its_user_and_goes_with_them(database: Database, own
 def test_a_user_has_no_more_streams_than_the_limit(
     database: Database, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "STREAMS_PER_USER_MAX", 2)
+    monkeypatch.setattr(streams, "STREAMS", replace(STREAMS, most=2))
     stream = made(database, owner)
     made(database, owner, is_persistent=True)
     with pytest.raises(ConflictError, match="2 streams"):

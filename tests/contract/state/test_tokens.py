@@ -55,8 +55,22 @@ def test_an_api_token_acts_as_its_user_with_the_roles_of_its_teams(
 ) -> None:
     issued = _user_token(database, "alice", Role.ANALYST)
     assert token_cache.authenticate(issued.secret) == Principal(
-        "user", "alice", issued.id, roles=((groups.DEFAULT_GROUP_ID, Role.ANALYST),)
+        "user",
+        "alice",
+        issued.id,
+        roles=((groups.DEFAULT_GROUP_ID, Role.ANALYST),),
+        role_everywhere=Role.ANALYST,
     )
+
+
+def test_a_role_everywhere_ends_with_a_group_that_it_does_not_hold_in(
+    database: Database, token_cache: Tokens
+) -> None:
+    issued = _user_token(database, "alice", Role.ANALYST)
+    groups.add(database, "made later")
+    principal = token_cache.authenticate(issued.secret)
+    assert principal is not None
+    assert principal.role_everywhere is Role.NONE
 
 
 def test_of_several_teams_the_highest_role_counts(database: Database, token_cache: Tokens) -> None:

@@ -14,6 +14,7 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.devices import device_list, update_jobs
 from vedette.state.devices.device_list import DeviceFilter
+from vedette.state.devices.update_failures import fail_waiting
 from vedette.state.devices.update_jobs import Kit, NewJob, Waves
 from vedette.state.devices.update_progress import Sighting, UpdateTargets, advance, note_download
 
@@ -133,7 +134,7 @@ def test_devices_that_no_kit_fits_fail_at_once(database: Database, os_version: s
 
 
 def wanted_now(database: Database, ids: list[int]) -> list[int]:
-    """Those that are told to install something when they check in."""
+    """Returns the sensors that get an order to install a version at check-in."""
     with database.writing() as connection:
         orders = [advance(connection, Sighting(one, OLD, "Healthy", NOW_US)) for one in ids]
     return [one for one, order in zip(ids, orders, strict=True) if order is not None]
@@ -164,8 +165,10 @@ def test_waves_stop_after_one_failure_more_than_the_limit(database: Database) ->
     for number, one in enumerate(first[:3]):
         assert update_jobs.get(database, EVERYTHING, job_id).status == "IN_PROGRESS", number
         checks_in(database, [one], OLD, "update: UpdateError: not signed")
+    assert update_jobs.get(database, EVERYTHING, job_id).status == "CANCELLED"
+    assert wanted_now(database, ids) == []
+    fail_waiting(database)
     job = update_jobs.get(database, EVERYTHING, job_id)
-    assert job.status == "CANCELLED"
     assert (len(job.failed["UPDATE_REFUSED"]), len(job.failed["JOB_CANCELLED"])) == (3, 7)
     assert wanted_now(database, ids) == []
 

@@ -1,251 +1,218 @@
-"""A state database of every earlier version, with rows in all its tables, opened by this one.
+"""A database of this version is upgraded by the next one: by a migration that this test adds, with
+rows in all tables. A start that is killed within the migration leaves the database as it was."""
 
-The rows are what today's code writes, as far as the earlier schema has a place for it; tables
-that stayed empty get a row that is made up from the types of its columns.
-"""
-
-from collections.abc import Iterator, Mapping
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import (
-    BigInteger,
     Boolean,
     Column,
     Connection,
     Float,
     Integer,
     LargeBinary,
-    MetaData,
     Table,
     func,
     insert,
+    inspect,
     select,
     text,
 )
 
-from tests.contract.conftest import STATES
-from tests.contract.state.conftest import create, drop, server_of
-from tests.support.forms import IS_THOROUGH
+from tests.contract.conftest import on_both_states
 from vedette.clock import DrivenClock
+from vedette.errors import StartError
 from vedette.model.host import Sighting
-from vedette.model.principal import Role
-from vedette.state import migrations
-from vedette.state.accounts import teams, tokens, users
-from vedette.state.accounts.tokens import NewToken, Tokens
+from vedette.state import start as starting
+from vedette.state.accounts import users
+from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database, open_database
-from vedette.state.jobs import streams
-from vedette.state.jobs.streams import Stream
-from vedette.state.policy import groups, sites
-from vedette.state.sensors import host_registry
+from vedette.state.policy import groups
 from vedette.state.sensors.host_registry import Sensors
-from vedette.state.start import FirstCredentials, check_current, start
+from vedette.state.start import FirstCredentials, check_current, newest_revision, start
+from vedette.state.table_list import ALL_TABLES
 
-pytestmark = pytest.mark.system
+pytestmark = on_both_states
 
 NOW_US = 1_700_000_000_000_000
-PASSWORD = "correct horse battery"
-Rows = list[dict[str, Any]]
+NEXT = "9000"
+MIGRATION = '''"""A table that SQLite makes anew, a column, a new table, changed rows."""
+
+import os
+import signal
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "{next}"
+down_revision = "{before}"
+branch_labels = None
+depends_on = None
 
 
-def scripts(connection: Connection | None = None) -> Config:
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    config.set_main_option("path_separator", "os")
-    return config
-
-
-EARLIER = sorted(
-    script.revision
-    for script in ScriptDirectory.from_config(scripts()).walk_revisions()
-    if not script.is_head
-)
-BEGUN = [
-    (engine, version)
-    for place, version in enumerate(EARLIER)
-    for turn, engine in enumerate(STATES)
-    if IS_THOROUGH or place % 2 == turn or version in EARLIER[-2:]
-]
-"""In the short form each engine has every other version, and the latest ones."""
-
-
-@pytest.fixture(scope="session")
-def lived() -> Iterator[dict[str, Database]]:
-    """By engine what `lived_in` is: nothing here writes to it."""
-    made: dict[str, Database] = {}
-    yield made
-    for database in made.values():
-        database.close()
+def upgrade() -> None:
+    op.add_column("team", sa.Column("note", sa.Text(), server_default="none", nullable=False))
+    op.create_table("next_table", sa.Column("id", sa.Integer(), primary_key=True))
+    op.execute("INSERT INTO next_table VALUES (1)")
+    with op.batch_alter_table("sensor", table_kwargs={{"sqlite_autoincrement": True}}) as sensor:
+        sensor.drop_constraint("uq_sensor_hostname", type_="unique")
+        sensor.create_unique_constraint("uq_sensor_names", ["hostname", "group_id", "machine_id"])
+    if Path({kills!r}).exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+    op.execute("UPDATE team SET note = 'upgraded'")
+'''
+Rows = dict[str, list[dict[str, Any]]]
 
 
 @pytest.fixture
-def lived_in(
-    engine_name: str,
-    first: FirstCredentials,
-    started: dict[str, tuple[str, FirstCredentials]],
-    lived: dict[str, Database],
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Database:
-    """A database of this version with what people make in a day."""
-    if engine_name not in lived:
-        file = tmp_path_factory.mktemp("lived_in") / "state.db"
-        dsn = create(server_of(engine_name, request), file, started[engine_name][0])
-        lived[engine_name] = open_database(dsn, Path())
-        live(lived[engine_name])
-    return lived[engine_name]
-
-
-def live(database: Database) -> None:
-    group = groups.add(database, "Servers", sites.add(database, "Berlin").id)
-    team = teams.add(database, "Analysts", {group.id: Role.VIEWER})
-    users.add(database, users.NewUser("ann", password=PASSWORD, team_ids=(team.id,)), NOW_US)
-    known = Sensors(database).resolve({"pc.corp": Sighting("linux")}, group.id, NOW_US)
-    host_registry.add_alias(database, "pc", "pc.corp")
-    assert known["pc.corp"].group_id == group.id
-    process = f"{known['pc.corp'].id:08x}-0000-0000-0000-000000000001"
-    new = Stream("", process, True, (("event_type", ("filemod",)),), 5, 6, 7)
-    streams.create(database, "ann", new, 100, NOW_US)
+def later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Migrations of the next version, which a start runs. It is killed within them while the file
+    `kills` exists beside the folder."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(starting._MIGRATIONS, folder)
+    migration = MIGRATION.format(next=NEXT, before=newest_revision(), kills=str(tmp_path / "kills"))
+    (folder / "versions" / f"{NEXT}_next.py").write_text(migration)
+    monkeypatch.setattr(starting, "_MIGRATIONS", folder)
+    return folder
 
 
 @pytest.fixture
-def version(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
-@pytest.fixture(scope="session")
-def climbing() -> dict[str, tuple[str, str]]:
-    """By engine a database without rows that goes from version to version, and the one it has: each
-    test would begin with the first otherwise."""
-    return {}
-
-
-@pytest.fixture
-def dsn(
-    engine_name: str,
-    version: str,
-    climbing: dict[str, tuple[str, str]],
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[str]:
-    """A database of an earlier version."""
-    server = server_of(engine_name, request)
-    folder = tmp_path_factory.mktemp("climbing")
-    reached, original = climbing.get(engine_name, ("", ""))
-    if not original or reached > version:
-        original = create(server, folder / "original.db")
-    database = open_database(original, folder)
-    with database.writing() as connection:
-        command.upgrade(scripts(connection), version)
-    database.close()
-    climbing[engine_name] = (version, original)
-    made = create(server, folder / "state.db", original)
-    yield made
-    drop(server, made)
-
-
-@pytest.fixture
-def rows(lived_in: Database, empty: Database) -> dict[str, Rows]:
-    """What the tables of `empty` hold, which is of an earlier version here."""
-    with lived_in.reading() as source, empty.writing() as old:
-        return {table.name: list(_filled(source, old, table)) for table in _tables(old)}
-
-
-def _tables(connection: Connection) -> list[Table]:
-    found = MetaData()
-    found.reflect(connection)
-    return [table for table in found.sorted_tables if table.name != "alembic_version"]
-
-
-def _filled(source: Connection, old: Connection, table: Table) -> Iterator[dict[str, Any]]:
-    names = [column.name for column in table.columns]
-    reported = ", ".join(f'"{name}"' for name in names)
-    rows = [dict(row) for row in source.execute(text(f"SELECT {reported} FROM {table}")).mappings()]
-    old.execute(table.delete())  # what the migration itself put in
-    old.execute(insert(table), rows or [_made_up(old, table)])
-    _count_on(old, table)
-    for row in old.execute(select(table)).mappings():
-        yield dict(row)
-
-
-def _made_up(old: Connection, table: Table) -> dict[str, Any]:
-    return {column.name: _value(old, column) for column in table.columns}
-
-
-def _value(old: Connection, column: "Column[Any]") -> Any:
-    for key in column.foreign_keys:
-        return old.scalar(select(func.min(key.column)))
-    kinds = (
-        (Boolean, True),
-        (Float, 0.5),
-        (Integer, 3),
-        (BigInteger, 3),
-        (LargeBinary, b"\x00\xff"),
-    )
-    return next((value for kind, value in kinds if isinstance(column.type, kind)), "{}")
-
-
-def _count_on(old: Connection, table: Table) -> None:
-    """PostgreSQL counts its ids up by itself only for rows that come without one."""
-    if old.dialect.name == "postgresql" and "id" in table.columns:
-        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
-        if isinstance(table.columns["id"].type, Integer) and old.scalar(text(f"SELECT {sequence}")):
-            old.execute(text(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.name}))"))
-
-
-def held(database: Database, before: Mapping[str, Rows]) -> dict[str, Rows]:
-    """The same columns of the same tables, as they are now."""
-    found = {}
-    with database.reading() as connection:
-        for name, rows in before.items():
-            reported = ", ".join(f'"{column}"' for column in rows[0])
-            read = connection.execute(text(f"SELECT {reported} FROM {name}")).mappings()
-            found[name] = [dict(row) for row in read]
+def filled(database: Database) -> Rows:
+    """Rows of all tables: made up from the types of their columns where nobody wrote any."""
+    group = groups.add(database, "Servers")
+    Sensors(database).resolve({"pc.corp": Sighting("linux")}, group.id, NOW_US)
+    users.add(database, users.NewUser("ann", password="correct horse battery"), NOW_US)
+    with database.reading() as connection:  # its own transaction: it writes, past the audit log
+        for table in ALL_TABLES:
+            if not connection.scalar(select(func.count()).select_from(table)):
+                connection.execute(insert(table), _made_up(connection, table))
+    found = rows(database)
+    assert all(found.values())
     return found
 
 
-@pytest.mark.parametrize(("engine_name", "version"), BEGUN, indirect=True)
-def test_a_database_of_an_earlier_version_is_whole_understood_and_goes_on(
-    empty: Database, rows: dict[str, Rows], lived_in: Database, first: FirstCredentials
+def _made_up(connection: Connection, table: Table) -> dict[str, Any]:
+    return {column.name: _value(connection, column) for column in table.columns}
+
+
+def _value(connection: Connection, column: "Column[Any]") -> Any:
+    for key in column.foreign_keys:
+        return connection.scalar(select(func.min(key.column)))
+    kinds = ((Boolean, True), (Float, 0.5), (Integer, 3), (LargeBinary, b"\x00\xff"))
+    return next((value for kind, value in kinds if isinstance(column.type, kind)), "{}")
+
+
+def rows(database: Database) -> Rows:
+    """Returns the rows of all tables, with the columns of this version."""
+    with database.reading() as connection:
+        return {table.name: _rows(connection, table) for table in ALL_TABLES}
+
+
+def _rows(connection: Connection, table: Table) -> list[dict[str, Any]]:
+    query = select(table).order_by(*table.primary_key.columns)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def notes(database: Database) -> set[str]:
+    """Returns the values in the column that the migration adds."""
+    with database.reading() as connection:
+        return set(connection.scalars(text("SELECT note FROM team")))
+
+
+def is_untouched(database: Database) -> bool:
+    """Whether nothing of the migration is there."""
+    with database.reading() as connection:
+        found = inspect(connection)
+        names = {column["name"] for column in found.get_columns("team")}
+        unique = {one["name"] for one in found.get_unique_constraints("sensor")}
+        return (
+            "note" not in names
+            and unique == {"uq_sensor_hostname"}
+            and not found.has_table("next_table")
+        )
+
+
+def test_an_upgrade_keeps_all_rows_and_goes_on(
+    filled: Rows, later: Path, database: Database, first: FirstCredentials
 ) -> None:
-    """One upgrade for all three: it is most of what they cost."""
-    assert all(rows.values())
-    assert start(empty, NOW_US) is None, "there are users, so no credentials are made"
-    check_current(empty)
-    assert held(empty, rows) == rows
-    check_known(empty, rows, lived_in, first)
-    check_going_on(empty, rows)
+    with pytest.raises(StartError, match="older version: start the server on it once"):
+        check_current(database)
+    assert start(database, NOW_US) is None, "there are users, so no credentials are made"
+    check_current(database)
+    assert rows(database) == filled
+    assert notes(database) == {"upgraded"}
+    assert Tokens(database, DrivenClock(NOW_US)).authenticate(first.api_token.secret)
+    known = Sensors(database).resolve({"new.corp": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)
+    assert known["new.corp"].id > max(row["id"] for row in filled["sensor"])
 
 
-def check_known(
-    empty: Database, rows: dict[str, Rows], lived_in: Database, first: FirstCredentials
+def test_no_sensor_id_is_given_again_after_a_table_was_made_anew(
+    filled: Rows, later: Path, database: Database
 ) -> None:
-    """What the earlier version knew is read by this one."""
-    principal = Tokens(empty, DrivenClock(NOW_US)).authenticate(first.api_token.secret)
-    assert principal is not None
-    assert principal.is_global_admin
-    assert users.matching_hash(empty, "ann", PASSWORD)
-    assert users.all_users(empty) == users.all_users(lived_in)
-    assert teams.all_teams(empty) == teams.all_teams(lived_in)
-    assert groups.all_groups(empty) == groups.all_groups(lived_in)
-    assert sites.all_sites(empty) == sites.all_sites(lived_in)
-    assert host_registry.all_sensors(empty) == host_registry.all_sensors(lived_in)
-    if "stream" in rows:
-        named = str(rows["stream"][0]["id"])
-        kept = [streams.load(one, "ann", named, 100, NOW_US) for one in (empty, lived_in)]
-        assert kept[0] == kept[1]
+    gone = Sensors(database).resolve({"gone.corp": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)
+    with database.reading() as connection:
+        connection.execute(text("DELETE FROM sensor WHERE hostname = 'gone.corp'"))
+    start(database, NOW_US)
+    new = Sensors(database).resolve({"new.corp": Sighting()}, groups.DEFAULT_GROUP_ID, NOW_US)
+    assert new["new.corp"].id > gone["gone.corp"].id
 
 
-def check_going_on(empty: Database, rows: dict[str, Rows]) -> None:
-    """New ids are none that rows of the earlier version have."""
-    group = groups.add(empty, "New")
-    user = users.add(empty, users.NewUser("bob"), NOW_US)
-    tokens.issue(empty, NewToken("api", user_id=user.id), NOW_US)
-    ref = Sensors(empty).resolve({"new.corp": Sighting()}, group.id, NOW_US)["new.corp"]
-    assert ref.id not in {row["id"] for row in rows["sensor"]}
-    assert group.id not in {row["id"] for row in rows["sensor_group"]}
+def test_an_upgrade_that_is_killed_halfway_changed_nothing_and_is_done_again(
+    filled: Rows, later: Path, database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "kills").touch()
+    code = (
+        "import sys; from pathlib import Path; from vedette.state import start as starting\n"
+        "from vedette.state.db.database import open_database\n"
+        "starting._MIGRATIONS = Path(sys.argv[1])\n"
+        "starting.migrate(open_database(sys.argv[2], Path(sys.argv[3])))"
+    )
+    dsn = database.engine.url.render_as_string(hide_password=False)
+    words = [sys.executable, "-c", code, str(later), dsn, str(tmp_path)]
+    ended = subprocess.run(words, check=False, capture_output=True, timeout=60)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    assert is_untouched(database)
+    assert rows(database) == filled
+    (tmp_path / "kills").unlink()
+    start(database, NOW_US)
+    assert rows(database) == filled
+    assert notes(database) == {"upgraded"}
+
+
+def test_of_servers_that_start_at_once_exactly_one_upgrades(
+    filled: Rows, later: Path, database: Database, tmp_path: Path
+) -> None:
+    dsn = database.engine.url.render_as_string(hide_password=False)
+    servers = [open_database(dsn, tmp_path) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda server: start(server, NOW_US), servers))
+    for server in servers:
+        server.close()
+    assert rows(database) == filled
+    with database.reading() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM next_table")) == 1
+
+
+def test_the_version_before_refuses_an_upgraded_database(
+    filled: Rows, later: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(database, NOW_US)
+    monkeypatch.undo()
+    with pytest.raises(StartError, match=f"newer version .*{NEXT}"):
+        start(database, NOW_US)
+    assert rows(database) == filled
+
+
+def test_a_database_from_before_the_first_release_is_refused(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0043'"))
+    for opens in (check_current, lambda one: start(one, NOW_US)):
+        with pytest.raises(StartError, match=r"older version .*0043.* cannot be upgraded"):
+            opens(database)

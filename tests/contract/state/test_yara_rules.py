@@ -3,9 +3,9 @@
 import pytest
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import YARA_ALL_BYTES_MAX
 from vedette.state.db.database import Database
 from vedette.state.files import yara_rules
+from vedette.state.files.yara_rules import YARA_ALL_BYTES_MAX
 
 NOW_US = 1_700_000_000_000_000
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.support.claims import claimed
 from vedette.model.address import pack_address
 from vedette.model.event import (
     Childproc,
@@ -48,7 +49,7 @@ def partial(
         segment_id or window_ms,
         sensor_id,
         process_id(number, sensor_id),
-        metadata,
+        claimed(metadata),
         by_kind,
         record_keys or [],
         request_keys or [],

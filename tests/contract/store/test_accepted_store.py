@@ -22,7 +22,7 @@ CLOCK = DrivenClock(HOUR_MS * 1_000)
 
 
 def accepted(database: Database) -> list[str]:
-    """What was wrong with each store that was taken nevertheless."""
+    """Returns the problems of the stores that were accepted nevertheless."""
     found = audit_trail.search(database, Search(kind="store", action="run"))[1]
     assert {(one.author_kind, one.target) for one in found} <= {("command", "accept")}
     assert {one.author for one in found} <= {OPERATOR.name}

@@ -7,13 +7,12 @@ import pytest
 
 from tests.contract.store.test_binaries import seen
 from tests.support.forms import in_form
-from vedette.limits import BINARY_NAMES_MAX
 from vedette.model.columns import BINARY
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, binaries_sql
 from vedette.query.compile.condition import SETTINGS
 from vedette.store.engine.client import ClickHouseEngine
-from vedette.store.read.binary_rows import binary_rows
+from vedette.store.read.binary_rows import BINARY_NAMES_MAX, binary_rows
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import scope_params
 from vedette.store.write.binary_readings import write_readings
@@ -66,11 +65,17 @@ def test_merging_here_and_in_the_store_answer_alike(
         write_commit(contract_engine, Commit(binaries=rows))
     for digest in draw.sample(HASHES, 8):
         reading: dict[str, Any] = {
-            "hash": digest, "md5": digest, "sha256": digest * 2, "read_at": draw.randrange(1, 90),
-            "sensor_id": draw.choice((0, 0, 1, 2)), "is_added": draw.randrange(2),
-            "product_name": draw.choice(("", "z")), "added": 7, "first_seen": 7,
+            "hash": digest,
+            "md5": digest,
+            "sha256": digest * 2,
+            "read_at": draw.randrange(1, 90),
+            "sensor_id": draw.choice((0, 0, 1, 2)),
+            "is_added": draw.randrange(2),
+            "product_name": draw.choice(("", "z")),
+            "added": 7,
+            "first_seen": 7,
             "digsig_result": draw.choice(("", "Unsigned", "Signed", "Expired")),
-        }  # fmt: skip
+        }
         write_readings(contract_engine, [reading])
         write_readings(contract_engine, [reading | {"sensor_id": 3, "read_at": 40}])
     for scope in SCOPES:

@@ -197,7 +197,7 @@ ENDS_S = [0.0025 * step for step in range(2, 22)]
 
 
 def _read_slowly(engine: ClickHouseEngine, how: dict[str, Any]) -> str:
-    """What became of a stream of `MANY_ROWS`."""
+    """Reads a stream of `MANY_ROWS` slowly, and returns its outcome."""
     rows = 0
     try:
         with engine.stream("SELECT number FROM many", settings=BLOCKS, **how) as blocks:
@@ -210,7 +210,7 @@ def _read_slowly(engine: ClickHouseEngine, how: dict[str, Any]) -> str:
 
 
 def _held_until(engine: ClickHouseEngine, late: Callable[[], None], how: dict[str, Any]) -> str:
-    """What became of a stream whose reader reads on after what `late` does or waits for."""
+    """Reads the rest of a stream after `late` returns, and returns the outcome."""
     try:
         with engine.stream("SELECT number, filled FROM many", **how) as blocks:
             next(blocks)

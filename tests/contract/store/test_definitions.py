@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 
-from vedette.limits import ALERT_EXPORT_LAG_S, REPLICA_SETTLED_S
-from vedette.servers.joining import settle_s_of
+from vedette.cli.cloud.alerts import ALERT_EXPORT_LAG_S
+from vedette.servers.joining import REPLICA_SETTLED_S, settle_s_of
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed, replicated
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.schema.tables import SCHEMA, SEGMENT, TABLES, definitions
@@ -38,7 +38,7 @@ def test_every_server_of_a_cluster_holds_the_small_tables() -> None:
 
 
 def test_replicas_that_are_behind_are_not_read_from(root_engine: ClickHouseEngine) -> None:
-    """By settings that the engine knows; an export of alerts is further behind than they may be."""
+    """Uses settings of the engine. An export of alerts lags more than replicas may."""
     settings = CLUSTER.read_settings
     assert root_engine.query("SELECT 1", settings=settings).rows == [(1,)]
     assert settings["fallback_to_stale_replicas_for_distributed_queries"] == 0

@@ -1,5 +1,5 @@
-"""What an ingress filter would drop of a day, by kind, host and program, and that a trial is
-bounded and ends when nobody waits for it."""
+"""Dry run of an ingress filter: dropped events of a day by kind, host and program; its limits, and
+its end on cancellation."""
 
 import time
 from dataclasses import replace
@@ -7,12 +7,18 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, connection, file, partial, store
-from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.model.host import SensorRef
-from vedette.model.ingress_filter import IngressFilter
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.respond import filter_trial
-from vedette.respond.filter_trial import DAY_US, OnProgress, Trial, check_filters, no_progress
+from vedette.respond.filter_trial import (
+    DAY_US,
+    DRY_RUN_SPLIT_MAX,
+    OnProgress,
+    Trial,
+    check_filters,
+    no_progress,
+)
 from vedette.store.engine.client import ClickHouseEngine
 
 NOW_US = HOUR_MS * 1_000 + DAY_US // 2
@@ -74,7 +80,7 @@ def test_of_many_programs_those_with_the_most_events_are_named(engine: ClickHous
     rows = [partial(n, file("/z", number=n), path=f"/p/{n}/noise") for n in range(100, 120)]
     store(engine, *rows)
     (trial,) = tried(engine, NOISE)
-    assert len(trial.by_path.values) == limits.DRY_RUN_SPLIT_MAX
+    assert len(trial.by_path.values) == DRY_RUN_SPLIT_MAX
     assert trial.by_path.values[0] == ("/opt/noise", 4)
     assert trial.by_path.total == 22
 

@@ -1,4 +1,4 @@
-"""What was inserted last before a pause is merged, and nothing else."""
+"""A pause in inserts merges the last inserted parts, and no others."""
 
 from collections import Counter
 
@@ -26,7 +26,7 @@ def fill(engine: ClickHouseEngine, inserts: int = INSERTS) -> None:
 
 
 def levels(engine: ClickHouseEngine) -> list[int]:
-    """Of each part, how often its rows were merged."""
+    """Returns the merge level of each part."""
     found = engine.query(
         "SELECT level FROM system.parts WHERE active AND database = {database:String} "
         "AND table = {segment:String} ORDER BY name",

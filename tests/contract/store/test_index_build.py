@@ -32,8 +32,8 @@ ASKED = {
     "nowhere.txt": 0,
 }
 FEW = {text: ASKED[text] for text in ("filemod:a.txt", "filemod:.txt", "ipaddr:10.0.0.0/28")}
-"""Of words, of ends and of numbers. Each search costs twice as much on Distributed tables, whose
-shards look into the same indexes."""
+"""Queries of words, suffixes and numbers. Each search costs twice as much on Distributed tables,
+whose shards use the same indexes."""
 
 
 def fill(engine: ClickHouseEngine) -> None:
@@ -63,7 +63,7 @@ def known(engine: ClickHouseEngine) -> SuffixIndexes:
 
 
 def asked(engine: ClickHouseEngine) -> dict[str, int]:
-    """What a store is asked, and how many segments that finds once `fill` has filled it."""
+    """Maps query to the number of matching segments after `fill`."""
     return in_form(FEW, ASKED) if engine.capabilities.cluster else ASKED
 
 
@@ -118,7 +118,7 @@ def merge(engine: ClickHouseEngine, opened_ms: int) -> None:
 
 
 def indexed_bytes(engine: ClickHouseEngine, opened_ms: int) -> int:
-    """Of all indexes of a partition."""
+    """Returns the compressed bytes of all indexes of a partition."""
     found = engine.query(
         "SELECT sum(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND "
         "database = {database:String} AND partition_id = {opened:String} AND table LIKE 'segment%'",

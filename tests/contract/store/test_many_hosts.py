@@ -64,7 +64,8 @@ SCOPES = {
 
 
 def ran(draw: random.Random, number: int, sensor_id: int, seq: int) -> PartialSegment:
-    """Of what some programs do, each host has its own, and all have the rest."""
+    """Returns a segment of a program: some events differ per host, the others are common to all
+    hosts."""
     own, child = process_id(number, sensor_id), process_id(draw.choice(NUMBERS), sensor_id)
     return partial(
         number,

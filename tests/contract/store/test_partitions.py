@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.contract.store.rows import HOUR_MS, file, partial, process_id, store
-from vedette.api.schemas.partition import partition_body
 from vedette.errors import ConflictError, NotFoundError
 from vedette.model.scope import EVERYTHING
 from vedette.store.engine.client import ClickHouseEngine
@@ -29,6 +28,7 @@ from vedette.store.read.segment_search import count_segments
 from vedette.store.schema.tables import PARTITIONED
 from vedette.store.sql.scope_filter import ALL
 from vedette.store.write.alerts import write_alerts
+from vedette.web.server.partitions_json import partition_body
 
 OLD, NEW = HOUR_MS, HOUR_MS + 3_600_000
 OLD_NAME = "events_2023_11_14_222000"
@@ -219,7 +219,8 @@ def test_the_hot_partition_has_no_deletion_to_tell_of(engine: ClickHouseEngine) 
 def test_what_another_replica_kept_of_a_deleted_partition_goes_later(
     engine: ClickHouseEngine, tmp_path: Path
 ) -> None:
-    """Of the replicas of a shard one drops what is detached; this is what the others have."""
+    """A single replica of a shard drops detached parts; this test covers the parts of the other
+    replicas."""
     two_partitions(engine)
     unmount(engine, OLD_NAME)
     folders = {

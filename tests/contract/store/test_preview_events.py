@@ -23,9 +23,15 @@ NETCONN = next(kind for kind in EVENT_KINDS if kind.name == "netconn")
 
 def found(engine: ClickHouseEngine, *patterns: str, segment: int | None = None) -> list[str]:
     events = some_events(
-        engine, P1, EVERYTHING, FILEMOD, {"filemod_path": patterns},
-        segment_id=segment, count=3, reach=EVERYWHERE,
-    )  # fmt: skip
+        engine,
+        P1,
+        EVERYTHING,
+        FILEMOD,
+        {"filemod_path": patterns},
+        segment_id=segment,
+        count=3,
+        reach=EVERYWHERE,
+    )
     return [event.path for event in events if isinstance(event, Filemod)]
 
 

@@ -1,4 +1,4 @@
-"""What is cached of a process holds until something is written to it, and no longer."""
+"""Cached data of a process is valid until a write to the process, and no longer."""
 
 from threading import Event, Thread
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from tests.contract.store.rows import NEXT_MS, file, partial, process_id, store
 from tests.support.indexed import on_two_shards
-from vedette.limits import CHILD_REPORTS_MAX
 from vedette.model.event import ChildKind, Childproc
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.read.process import children_of
 from vedette.store.read.relatives import (
+    CHILD_REPORTS_MAX,
     FACTS,
     NODE,
     Tie,

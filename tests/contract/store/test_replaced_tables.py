@@ -7,12 +7,12 @@ import pytest
 
 from tests.contract.store.rows import HOUR_MS, partial, process_id
 from tests.support.clickhouse_front import Front, clickhouse_front
-from vedette.limits import REPLACED_TABLE_ATTEMPTS
 from vedette.model.event import Filemod
 from vedette.store.engine.capabilities import replicated
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.errors import ReplacedTableError, unavailable
 from vedette.store.engine.open import connect_engine
+from vedette.store.engine.statement_retry import REPLACED_TABLE_ATTEMPTS
 from vedette.store.schema.create import create_tables
 from vedette.store.write.commit import Commit, commit_tables
 from vedette.store.write.insert import write_tables

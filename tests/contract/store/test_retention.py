@@ -5,7 +5,15 @@ import pytest
 from tests.contract.store.test_partitions import OLD_NAME, states, two_partitions
 from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.partitions.partition import Partition, State
-from vedette.store.partitions.retention import Action, Delete, Policy, Roll, decide, execute
+from vedette.store.partitions.retention import (
+    ROLL_AGE_MS_MIN,
+    Action,
+    Delete,
+    Policy,
+    Roll,
+    decide,
+    execute,
+)
 
 DAY_MS = 24 * 3600 * 1_000
 NOW_MS = 1_700_000_000_000
@@ -58,6 +66,21 @@ def test_what_a_user_mounted_is_spared_until_the_disk_is_full() -> None:
 def test_an_empty_hot_partition_is_not_rolled() -> None:
     empty = Partition(NOW_MS - 9 * DAY_MS, 0, "hot", False, 0, 0, 0, "")
     assert decide([empty], Policy(roll_age_ms=DAY_MS), NOW_MS, 0) == ()
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "rows", "expected"),
+    [
+        (ROLL_AGE_MS_MIN, 9, ()),
+        (ROLL_AGE_MS_MIN, 10, (Roll(),)),
+        (ROLL_AGE_MS_MIN - 1, 10, ()),
+    ],
+)
+def test_a_hot_partition_with_many_rows_is_rolled_once_it_is_an_hour_old(
+    age_ms: int, rows: int, expected: tuple[Action, ...]
+) -> None:
+    hot = Partition(NOW_MS - age_ms, 0, "hot", False, 5, rows, 1, "")
+    assert decide([hot], Policy(0, 0, 0, 0, 0, roll_rows=10), NOW_MS, 0) == expected
 
 
 def test_what_was_decided_is_done(engine: ClickHouseEngine) -> None:

@@ -1,4 +1,4 @@
-"""What a user of a cluster must be allowed. All tests of the store run with these rights alone."""
+"""Grants that a user of a cluster needs. All store tests run with only these grants."""
 
 from typing import Any
 

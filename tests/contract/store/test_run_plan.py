@@ -36,9 +36,14 @@ def run(engine: ClickHouseEngine, text: str, want: Want) -> tuple[int, list[tupl
         if plan.access.condition is None:
             return 0
         return search_segments(
-            engine, plan.access.condition, EVERYTHING, want.order, rows=want.rows, reach=reach,
+            engine,
+            plan.access.condition,
+            EVERYTHING,
+            want.order,
+            rows=want.rows,
+            reach=reach,
             ranking=plan.ranking,
-        ).total  # fmt: skip
+        ).total
 
     where = compiled(engine, text)
     return run_plan(engine, where, EVERYTHING, want, EVERYWHERE, total), ran

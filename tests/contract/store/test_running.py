@@ -63,8 +63,11 @@ def test_processes_of_a_day_come_whole_and_the_newest_first(
     )
     first, second = processes_since(contract_engine, HOUR_MS * 1_000, 10)
     assert (first.process_id, first.path, first.cmdline, first.events) == (
-        process_id(1), "/p", "p -x", 2,
-    )  # fmt: skip
+        process_id(1),
+        "/p",
+        "p -x",
+        2,
+    )
     assert first.parent_id == process_id(9)
     assert second.path == "/q"
     assert len(list(processes_since(contract_engine, HOUR_MS * 1_000, 1))) == 1

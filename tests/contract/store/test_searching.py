@@ -37,7 +37,7 @@ from vedette.store.schema.tables import SEGMENT, additions
 from vedette.store.sql.scope_filter import ALL
 
 APART = "filemod:evil.exe domain:evil.com"
-"""What process 1 did in two windows, and process 2 in one of them only."""
+"""Query whose two terms process 1 matches in two different windows."""
 
 
 def seeded(engine: ClickHouseEngine) -> None:

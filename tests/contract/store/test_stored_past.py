@@ -1,4 +1,4 @@
-"""What rules that are tried on the stored past are told of files."""
+"""File data that rules get in a trial on stored telemetry."""
 
 from tests.contract.store.rows import HOUR_MS, module, partial, store
 from tests.contract.store.test_binaries import ONE, TWO, seen

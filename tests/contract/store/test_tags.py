@@ -61,8 +61,10 @@ def numbers(engine: ClickHouseEngine, text: str) -> list[int]:
 
 @pytest.fixture
 def filled(contract_engine: ClickHouseEngine) -> ClickHouseEngine:
-    store(contract_engine, *(partial(number, file(r"c:\a.exe"), seq=7, last_update=9)
-                             for number in range(1, 5)))  # fmt: skip
+    store(
+        contract_engine,
+        *(partial(number, file(r"c:\a.exe"), seq=7, last_update=9) for number in range(1, 5)),
+    )
     return contract_engine
 
 
@@ -79,8 +81,14 @@ def test_a_search_finds_what_a_watchlist_tagged(filled: ClickHouseEngine) -> Non
 
 def test_a_search_finds_what_a_feed_says(filled: ClickHouseEngine) -> None:
     link = "https://x.example/r1"
-    write_tags(filled, [reported(key(1), link=link), reported(key(2), score=-10, report="r2"),
-                        reported(key(3), name="other", score=0)])  # fmt: skip
+    write_tags(
+        filled,
+        [
+            reported(key(1), link=link),
+            reported(key(2), score=-10, report="r2"),
+            reported(key(3), name="other", score=0),
+        ],
+    )
     assert numbers(filled, "alliance_score_SRS:[10 TO *]") == [1]
     assert numbers(filled, "alliance_score_srs:*") == [1, 2]
     assert numbers(filled, "-alliance_score_srs:*") == [3, 4]
@@ -96,8 +104,14 @@ def test_a_search_finds_what_a_feed_says(filled: ClickHouseEngine) -> None:
 
 def test_the_newest_tag_counts_merged_or_not(filled: ClickHouseEngine) -> None:
     newer = reported(key(1), score=10, time_us=NOW_US + 1)
-    for tag in (reported(key(1)), newer, newer, reported(key(1)), watched(key(1), time_us=1),
-                watched(key(1))):  # fmt: skip
+    for tag in (
+        reported(key(1)),
+        newer,
+        newer,
+        reported(key(1)),
+        watched(key(1), time_us=1),
+        watched(key(1)),
+    ):
         write_tags(filled, [tag])
     for _ in range(2):
         assert numbers(filled, "alliance_score_srs:[50 TO *]") == []
@@ -148,8 +162,15 @@ def test_a_tag_of_a_segment_counts_for_its_process(contract_engine: ClickHouseEn
     assert found(contract_engine, "-watchlist_4:*", whole=True) == [(process_id(2), HOUR_MS)]
 
 
-@pytest.mark.parametrize("want", [Want(NEWEST_FIRST, 10), Want(NEWEST_FIRST, 10, is_grouped=True),
-                                  Want(), Want(NEWEST_FIRST, 2, has_facets=True)])  # fmt: skip
+@pytest.mark.parametrize(
+    "want",
+    [
+        Want(NEWEST_FIRST, 10),
+        Want(NEWEST_FIRST, 10, is_grouped=True),
+        Want(),
+        Want(NEWEST_FIRST, 2, has_facets=True),
+    ],
+)
 @pytest.mark.parametrize(
     "text", ["watchlist_4:*", "watchlist_4:* filemod:a.exe", "watchlist_4:* OR filemod:none.exe"]
 )
@@ -183,11 +204,18 @@ def _name(engine: ClickHouseEngine) -> str:
 
 def test_binaries_have_tags_too(contract_engine: ClickHouseEngine) -> None:
     rows = [
-        BinaryRow(sensor, "h", "g", "windows",
-                  BinarySeen(5, str(number) * 32, "", "", "c:\\x.dll", {}), 6, 7)
+        BinaryRow(
+            sensor,
+            "h",
+            "g",
+            "windows",
+            BinarySeen(5, str(number) * 32, "", "", "c:\\x.dll", {}),
+            6,
+            7,
+        )
         for number in (1, 2)
         for sensor in (1, 2)
-    ]  # fmt: skip
+    ]
     write_commit(contract_engine, Commit(binaries=rows))
     one, two = "1" * 32, "2" * 32
     write_tags(contract_engine, [watched(one), reported(two, score=80), reported(two, score=80)])

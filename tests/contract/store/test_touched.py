@@ -53,9 +53,17 @@ def test_segments_follow_their_latest_commit(contract_engine: ClickHouseEngine) 
 
 @pytest.mark.parametrize(
     ("after", "settled", "rows_max", "until"),
-    [(0, 9, 100, 9), (0, 9, 2, 5), (0, 9, 1, 5), (0, 9, 3, 6), (5, 9, 1, 6), (5, 6, 9, 6),
-     (7, 9, 1, 9), (4, 5, 1, 5)],
-)  # fmt: skip
+    [
+        (0, 9, 100, 9),
+        (0, 9, 2, 5),
+        (0, 9, 1, 5),
+        (0, 9, 3, 6),
+        (5, 9, 1, 6),
+        (5, 6, 9, 6),
+        (7, 9, 1, 9),
+        (4, 5, 1, 5),
+    ],
+)
 def test_commits_are_taken_whole(
     engine: ClickHouseEngine, after: int, settled: int, rows_max: int, until: int
 ) -> None:
@@ -82,8 +90,12 @@ def test_a_touched_segment_is_read_whole(contract_engine: ClickHouseEngine) -> N
     assert columns["process_id"] == [process_id(1)]
     assert columns["filemod_count"] == (2,)
     document = {name: values[0] for name, values in columns.items()}
-    for text, expected in (("filemod:a.exe filemod:b.exe", True), ("hostname:h", True),
-                           ("filemod:c.exe", False), ("filemod_count:2", True)):  # fmt: skip
+    for text, expected in (
+        ("filemod:a.exe filemod:b.exe", True),
+        ("hostname:h", True),
+        ("filemod:c.exe", False),
+        ("filemod_count:2", True),
+    ):
         ask = compile_match(check(parse(text), now_us=0))
         assert ask(Prepared(document)) is expected, text
     assert set(whole(1, {}, [])) - set(columns) == set()

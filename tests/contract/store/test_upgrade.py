@@ -5,12 +5,8 @@
 
 import json
 import lzma
-import os
-import re
 import shutil
 import signal
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -19,24 +15,19 @@ import pytest
 
 from scripts.old_store import asked
 from tests.fault.rounds import is_long
-from tests.support.forms import in_form
 from tests.support.served import serving
-from tests.support.upgrades import killed_upgrade, opened_answers
+from tests.support.upgrades import corrected_path, killed_upgrade, opened_answers
 from vedette.errors import StartError
-from vedette.model.metadata_rank import RANK_COLUMNS
-from vedette.store.engine.capabilities import EMBEDDED, Capabilities, distributed, replicated
+from vedette.model.columns import CLAIMS
+from vedette.store.engine.capabilities import EMBEDDED
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.schema.create import create_tables
 from vedette.store.schema.tables import SCHEMA_VERSION, TABLES
-from vedette.store.schema.upgrade import STEPS, Step, expected_s, upgrade
-
-pytestmark = pytest.mark.system
+from vedette.store.schema.upgrade import OLDEST_VERSION, STEPS, Step, expected_s, upgrade
 
 ROOT = Path(__file__).parents[3]
 STORES = ROOT / "tests" / "data" / "stores"
-EARLIER = [f"v{number}" for number in range(1, SCHEMA_VERSION)]
-CHOSEN = in_form([EARLIER[0], EARLIER[len(EARLIER) // 2], EARLIER[-1]], EARLIER)
-"""The oldest takes all steps that any does, the newest is what most stores are; and one between."""
+EARLIER = [f"v{number}" for number in range(OLDEST_VERSION, SCHEMA_VERSION)]
 RUN_S = 180
 STATEMENTS_MAX = 1_000
 
@@ -47,22 +38,10 @@ def unpacked(version: str, directory: Path) -> Path:
     return directory
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: one process can have one store open."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "VEDETTE_RETENTION_DAYS": "0"}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=RUN_S,
-        check=False,
-    )
-
-
 def own_statements(began: int) -> int:
-    """How many statements lead from a version to the next, with the one that writes it."""
-    return len(STEPS[began - 1].statements(EMBEDDED)) + 1
+    """Returns the number of statements of an upgrade by one version, including the one that writes
+    the version."""
+    return len(STEPS[began - OLDEST_VERSION].statements(EMBEDDED)) + 1
 
 
 def shared(found: Any, wanted: Any) -> Any:
@@ -74,22 +53,16 @@ def shared(found: Any, wanted: Any) -> Any:
     return found
 
 
-def asked_by_the_script(directory: Path) -> Any:
-    ran = python("scripts/old_store.py", "answers", str(directory))
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
-
-
 def asked_of_a_server(directory: Path) -> Any:
     """The same without the imports of two programs."""
     with serving(directory, "--set", "retention_days=0") as server, server.analyst() as client:
         return json.loads(json.dumps(asked(client)))
 
 
-@pytest.mark.parametrize("version", CHOSEN)
+@pytest.mark.parametrize("version", EARLIER)
 def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: Path) -> None:
     directory = unpacked(version, tmp_path / "data")
-    found = (asked_by_the_script if version == "v1" else asked_of_a_server)(directory)
+    found = asked_of_a_server(directory)
     wanted = json.loads(lzma.decompress((STORES / f"{version}.answers.json.xz").read_bytes()))
     assert found.keys() == wanted.keys()
     for question, answer in wanted.items():
@@ -99,7 +72,7 @@ def test_a_store_of_an_earlier_version_answers_the_same(version: str, tmp_path: 
     assert '"expected_s"' in log
 
 
-@pytest.mark.parametrize("version", in_form([EARLIER[0], EARLIER[-1]], EARLIER))
+@pytest.mark.parametrize("version", EARLIER)
 def test_an_upgrade_that_is_killed_after_any_statement_is_completed(
     version: str, tmp_path: Path
 ) -> None:
@@ -119,11 +92,18 @@ def test_an_upgrade_that_is_killed_after_any_statement_is_completed(
     assert number > 1
     assert ended == 0 or not is_long()
     (answer,) = found
-    segments, written, (ranks,), corrections = json.loads(answer)
+    segments, written, (claims,), (left,) = json.loads(answer)
     assert segments[0] > 0
     assert written == [SCHEMA_VERSION, 1 + SCHEMA_VERSION - began]
-    assert sorted(ranks) == sorted(RANK_COLUMNS)
-    assert corrections == [0]
+    assert sorted(claims) == sorted(
+        column.physical for columns in CLAIMS.values() for column in columns
+    )
+    assert left == []
+
+
+def test_a_pending_correction_with_the_rank_of_the_stored_claim_wins(tmp_path: Path) -> None:
+    newest, paths = corrected_path(unpacked("v8", tmp_path / "data") / "telemetry")
+    assert paths == [newest]
 
 
 def tables_of(engine: Engine) -> list[str]:
@@ -144,54 +124,52 @@ def test_a_newer_store_is_refused_and_left_as_it_is(contract_engine: ClickHouseE
     assert tables_of(engine) == before
 
 
-def test_a_cluster_is_upgraded_with_the_tables_that_stand_for_its_shards(
+def test_a_store_that_is_too_old_is_refused(contract_engine: ClickHouseEngine) -> None:
+    engine = contract_engine
+    engine.command("TRUNCATE TABLE schema")
+    engine.command(f"INSERT INTO schema SELECT {OLDEST_VERSION - 1}, now64(6, 'UTC')")
+    before = tables_of(engine)
+    with pytest.raises(StartError, match=f"schema {OLDEST_VERSION - 1}"):
+        create_tables(engine)
+    assert tables_of(engine) == before
+
+
+def test_a_cluster_of_the_layout_before_claims_is_refused(
     contract_engine: ClickHouseEngine,
 ) -> None:
     engine = contract_engine
-    for name in ("correction", engine.capabilities.storage("correction")):
-        engine.command(f"DROP TABLE IF EXISTS `{name}` SYNC")
-    dropped = ", ".join(f"DROP COLUMN `{name}`" for name in RANK_COLUMNS)
-    for name in {"segment", engine.capabilities.storage("segment")}:
-        engine.command(f"ALTER TABLE `{name}` {dropped}")
     engine.command("TRUNCATE TABLE schema")
-    engine.command("INSERT INTO schema SELECT 1, now64(6, 'UTC')")
-    create_tables(engine)
-    assert engine.query(f"SELECT {', '.join(RANK_COLUMNS)} FROM segment").rows == []
-    assert engine.query("SELECT max(version) FROM schema").rows[0][0] == SCHEMA_VERSION
-    assert list(upgrade(engine, SCHEMA_VERSION)) == []
+    engine.command("INSERT INTO schema SELECT 8, now64(6, 'UTC')")
+    if not engine.capabilities.cluster:
+        create_tables(engine)
+        assert engine.query("SELECT max(version) FROM schema").rows[0][0] == SCHEMA_VERSION
+        assert list(upgrade(engine, SCHEMA_VERSION)) == []
+        return
+    with pytest.raises(StartError, match="cluster"):
+        create_tables(engine)
+
+
+ADDS = Step(
+    SCHEMA_VERSION + 1,
+    "a table of notes",
+    lambda _: ("CREATE TABLE IF NOT EXISTS note (n UInt64) ENGINE = MergeTree ORDER BY n",),
+)
+
+
+def test_a_step_is_run_once_and_its_version_is_written(engine: ClickHouseEngine) -> None:
+    done = list(upgrade(engine, SCHEMA_VERSION, (*STEPS, ADDS)))
+    assert [version for version, _ in done] == [ADDS.version] * 2
+    assert engine.query("SELECT max(version) FROM schema").rows == [(ADDS.version,)]
+    assert engine.query("SELECT count() FROM note").rows == [(0,)]
+    assert list(upgrade(engine, ADDS.version, (*STEPS, ADDS))) == []
 
 
 def test_a_new_store_has_the_newest_version_and_no_upgrade(engine: ClickHouseEngine) -> None:
     assert engine.query("SELECT version FROM schema").rows == [(SCHEMA_VERSION,)]
 
 
-def test_there_is_a_step_for_every_version_after_the_first() -> None:
-    assert [step.version for step in STEPS] == list(range(2, SCHEMA_VERSION + 1))
-
-
-_ADDITION = re.compile(
-    r"CREATE TABLE IF NOT EXISTS |"
-    r"ALTER TABLE `\w+`(?: ON CLUSTER '\w+')? "
-    r"(?:ADD (?:COLUMN|INDEX|PROJECTION) IF NOT EXISTS |MATERIALIZE INDEX )"
-)
-
-
-@pytest.mark.parametrize(
-    "capabilities", [EMBEDDED, distributed("one"), replicated("fleet", quorum=2)]
-)
-@pytest.mark.parametrize(
-    "step", [step for step in STEPS if step.kind == "expand"], ids=lambda step: str(step.version)
-)
-def test_a_step_that_expands_only_adds_and_can_be_repeated(
-    step: Step, capabilities: Capabilities
-) -> None:
-    statements = step.statements(capabilities)
-    assert statements
-    for statement in statements:
-        assert _ADDITION.match(statement), statement
-        assert " DROP " not in statement
-        assert " MODIFY " not in statement
-        assert capabilities.on_cluster in statement
+def test_there_is_a_step_for_every_version_after_the_oldest() -> None:
+    assert [step.version for step in STEPS] == list(range(OLDEST_VERSION + 1, SCHEMA_VERSION + 1))
 
 
 def test_the_estimate_grows_with_what_is_rewritten() -> None:
@@ -203,4 +181,4 @@ def test_the_estimate_grows_with_what_is_rewritten() -> None:
 
 
 def test_tables_are_those_of_this_version() -> None:
-    assert {"segment", "correction", "schema"} <= {table.name for table in TABLES}
+    assert {"segment", "process", "schema"} <= {table.name for table in TABLES}

@@ -1,6 +1,7 @@
-"""What stands at the edges of a value: dots around a domain, slashes and stars of a command line or
-a path, hives by their short names. Asked of the engine; the plain rules are
-tests/property/test_text_inside_tokens.py's and tests/unit/query/test_match.py's."""
+"""Characters at the edges of a value: dots around a domain, slashes and stars of a command line or
+a path, hives by their short names. Evaluated by the engine;
+tests/property/test_text_inside_tokens.py and tests/unit/query/test_match.py test the plain
+rules."""
 
 from collections.abc import Iterable
 
@@ -29,10 +30,19 @@ KEYS = (
 )
 
 DOMAINS = {
-    "co?.": [2], "c*.": [2], "bin?.": [0], "fo?.": [3],
-    ".co?": [0, 1, 2], ".co?.": [3], ".c?m.": [3], ".bi*.": [1], ".*.": [1, 3],
-    "..": [], ".": [], "...": [],
-}  # fmt: skip
+    "co?.": [2],
+    "c*.": [2],
+    "bin?.": [0],
+    "fo?.": [3],
+    ".co?": [0, 1, 2],
+    ".co?.": [3],
+    ".c?m.": [3],
+    ".bi*.": [1],
+    ".*.": [1, 3],
+    "..": [],
+    ".": [],
+    "...": [],
+}
 CMDLINES = {
     "/": [0, 1, 3],
     '"cscript.exe /"': [0],

@@ -26,7 +26,8 @@ HASH = "has(modload_md5, 'aa')"
 
 
 def somewhere(predicate: str) -> str:
-    """As the compiler asks an index: in single partial rows, without FINAL."""
+    """Returns the condition that an index evaluates for the compiler: in single partial rows,
+    without FINAL."""
     return f"({SEGMENT_KEY}) IN (SELECT {SEGMENT_KEY} FROM segment WHERE {predicate})"
 
 
@@ -117,7 +118,7 @@ def test_a_doubled_cluster_answers_twice(doubled_engine: ClickHouseEngine) -> No
 
 
 def test_a_distributed_subquery_is_refused(doubled_engine: ClickHouseEngine) -> None:
-    """As on a real cluster: what the store asks must not need it."""
+    """Same behavior as a real cluster, so queries of the store must avoid it."""
     with pytest.raises(Exception, match="Double-distributed"):
         doubled_engine.query(
             "SELECT count() FROM segment WHERE process_id IN (SELECT process_id FROM segment)"

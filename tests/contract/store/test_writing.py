@@ -1,8 +1,9 @@
-"""What a commit leaves behind, and what the writer reads back of it."""
+"""Rows that a commit stores, and the data that the writer reads back."""
 
 from typing import Any
 
 from tests.contract.store.rows import HOUR_MS, NEXT_MS, file, partial, process_id, store
+from tests.support.claims import claimed
 from vedette.model.event import BinarySeen, Filemod, Kept
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.store.engine.client import ClickHouseEngine
@@ -103,12 +104,9 @@ def test_known_processes_have_facts_and_places(contract_engine: ClickHouseEngine
     store(contract_engine, partial(1, window_ms=NEXT_MS, last_update=1, **again))
     known = known_processes(contract_engine, [P1, process_id(8)])
     assert list(known) == [P1]
-    assert known[P1].facts == {
-        "path": "x",
-        "process_pid": 4,
-        "username": "bob",
-        "cmdline": "x /y",
-    }
+    assert known[P1].facts == claimed(
+        {"path": "x", "process_pid": 4, "username": "bob", "cmdline": "x /y"}
+    )
     assert known[P1].places == [
         SegmentPlace(HOUR_MS, HOUR_MS, HOUR_MS, 2),
         SegmentPlace(HOUR_MS, NEXT_MS, NEXT_MS, 0),

@@ -1,4 +1,4 @@
-"""What rounds run on: a real engine, a real state database, a driven clock."""
+"""Fixtures of watchlist rounds: a real engine, a real state database, a controlled clock."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,10 +13,10 @@ from vedette.alerting.detection_writer import DetectionWriter
 from vedette.alerting.hooks import WrittenDetection
 from vedette.clock import DrivenClock
 from vedette.model.event import BinarySeen, ProcessEvent
+from vedette.record.objects.watchlist import Watchlist
 from vedette.state.db.database import Database, Transaction
 from vedette.state.db.schema import GROUP, SENSOR
 from vedette.state.policy import watchlists
-from vedette.state.policy.watchlists import NewWatchlist, Watchlist
 from vedette.store.engine.client import ClickHouseEngine, Engine
 from vedette.store.write.commit import BinaryRow, Commit
 from vedette.store.write.insert import write_commit
@@ -65,7 +65,8 @@ class Bench:
 
     def watch(self, query: str, index_type: str = "events", **values: Any) -> int:
         """Saves a watchlist; its id."""
-        new = NewWatchlist(values.pop("name", query[:40]), query, index_type, **values)
+        values = {"name": query[:40], "index_type": index_type} | values
+        new = Watchlist(search_query=query, **values)
         with self.database.writing() as connection:
             return watchlists.add(connection, new, self.clock.now_us())
 

@@ -9,9 +9,9 @@ from tests.contract.store.test_tags import key, reported
 from tests.contract.watchlists.conftest import NOW_US, Bench
 from tests.support.forms import one_of
 from tests.support.indexed import on_plain_tables
-from vedette import limits
 from vedette.errors import UnavailableError
 from vedette.state.jobs import watermarks
+from vedette.state.policy.watchlists import WATCHLIST_PAST_S
 from vedette.store.engine.client import Engine
 from vedette.store.write.tags import write_tags
 from vedette.watchlists.rounds import FOLLOWER
@@ -74,7 +74,7 @@ def test_the_stored_past_is_judged_too(bench: Bench) -> None:
     bench.commit(1, EVIL)
     bench.commit(2, EVIL, window_ms=NEXT_MS)
     bench.commit(3, file("c:\\good.exe"))
-    old_ms = HOUR_MS - limits.WATCHLIST_PAST_S * 1_000 - 600_000
+    old_ms = HOUR_MS - WATCHLIST_PAST_S * 1_000 - 600_000
     bench.commit(4, EVIL, window_ms=old_ms, partition_ms=old_ms)
     bench.run()
     watched = bench.watch("filemod:evil.exe")
@@ -176,7 +176,7 @@ def test_a_watchlist_of_a_group_sees_its_sensors_alone(bench: Bench) -> None:
 
 
 def test_what_a_feed_says_later_is_followed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WATCHLIST_TAG_LAG_S", 0)
+    monkeypatch.setattr("vedette.watchlists.rounds.WATCHLIST_TAG_LAG_S", 0)
     watched = bench.watch("alliance_score_srs:[50 TO *]")
     bench.clock.advance(10**9)  # the store's clock is the machine's
     bench.run()
@@ -216,7 +216,7 @@ def test_one_that_costs_too_much_is_stopped_and_says_so(
 ) -> None:
     watched = bench.watch("-filemod:evil.exe")
     bench.run()
-    monkeypatch.setattr(limits, "WATCHLIST_COST_S_AN_HOUR", 0)
+    monkeypatch.setattr("vedette.watchlists.rounds.WATCHLIST_COST_S_AN_HOUR", 0)
     bench.commit(1, EVIL)
     bench.run()
     record = bench.record(watched)
@@ -227,7 +227,7 @@ def test_one_that_costs_too_much_is_stopped_and_says_so(
     bench.commit(2, EVIL)
     bench.run()
     assert bench.tagged(watched) == []
-    monkeypatch.setattr(limits, "WATCHLIST_COST_S_AN_HOUR", 100)
+    monkeypatch.setattr("vedette.watchlists.rounds.WATCHLIST_COST_S_AN_HOUR", 100)
     assert bench.change(watched, enabled=True).stopped == ""
     bench.commit(3, file("c:\\x"))
     bench.run()
@@ -238,7 +238,7 @@ def test_one_that_costs_too_much_is_stopped_and_says_so(
 def test_more_hits_than_can_be_told_are_counted(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "WATCHLIST_HITS_A_GROUP", 2)
+    monkeypatch.setattr("vedette.watchlists.hits.WATCHLIST_HITS_A_GROUP", 2)
     watched = bench.watch("filemod:evil.exe")
     bench.run()
     for number in range(1, 6):
@@ -262,7 +262,7 @@ def test_a_relative_time_is_that_of_the_round(bench: Bench) -> None:
 
 
 def test_many_commits_are_judged_in_groups(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WATCHLIST_ROWS_A_ROUND", 2)
+    monkeypatch.setattr("vedette.watchlists.rounds.WATCHLIST_ROWS_A_ROUND", 2)
     watched = bench.watch("filemod:evil.exe ipaddr:10.0.0.9")
     bench.run()
     for number in range(1, 8):

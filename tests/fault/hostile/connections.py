@@ -1,5 +1,5 @@
-"""Connections that cost and never complete: half and endless heads, bodies that drip, handshakes
-and requests that do not come, more connections than a server may have."""
+"""Connections that cost and never complete: half and endless heads, trailers and bodies, bodies
+that drip, handshakes and requests that do not come, more connections than a server may have."""
 
 import itertools
 import json
@@ -17,10 +17,16 @@ _HELD: Final = 150
 
 _FLOOD: Final = 1_500
 _DRIP_S: Final = 0.05
+_PIECE_BYTES: Final = 64 * 1024
+_ENDLESS_BYTES_MAX: Final = 256 << 20
+"""More than any part of a connection may have."""
+
+_ENDLESS_S: Final = 20.0
 
 
 def _status(stream: socket.socket) -> int:
-    """Of the answer; 0 where the server closed or has nothing to say yet."""
+    """Returns the status of the answer; 0 if the server closed the connection or has not answered
+    yet."""
     try:
         words = stream.recv(4_096).split(b" ", 2)
     except OSError:
@@ -38,6 +44,34 @@ def break_heads(attack: Attack) -> None:
             with suppress(OSError):
                 stream.sendall(head.encode("latin-1"))
             attack.seen.status("head", _status(stream), head[:80])
+
+
+def send_without_end(attack: Attack) -> None:
+    """Trailers, chunk framing, bodies after their answer and data after the last request, of which
+    none ever ends: each until the server closes the connection."""
+    for begin, filler in itertools.cycle(_HEADS["endless"]):
+        body = "400000\r\n" + "{" * (4 << 20) + "\r\n"
+        is_chunked = begin.endswith(("0\r\nx: ", "0\r\n"))
+        for start in (begin, begin.replace("0\r\n", body + "0\r\n")) if is_chunked else (begin,):
+            if not attack.goes_on():
+                return
+            with suppress(OSError), attack.target.stream(_ENDLESS_S) as stream:
+                _send_until_closed(attack, stream, start.encode(), filler.encode())
+
+
+def _send_until_closed(attack: Attack, stream: socket.socket, start: bytes, filler: bytes) -> None:
+    piece = filler * (_PIECE_BYTES // len(filler))
+    sent, ends_s = 0, time.monotonic() + _ENDLESS_S
+    try:
+        stream.sendall(start)
+        while sent < _ENDLESS_BYTES_MAX and attack.goes_on() and time.monotonic() < ends_s:
+            stream.sendall(piece)
+            sent += len(piece)
+    except OSError:
+        attack.seen.disconnected("endless")
+        return
+    if sent >= _ENDLESS_BYTES_MAX:
+        attack.seen.failed(f"the server read {sent} bytes after {start[:200]!r}")
 
 
 def hold_half_requests(attack: Attack) -> None:

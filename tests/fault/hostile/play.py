@@ -26,6 +26,8 @@ ATTACKERS: Final[tuple[Callable[[Attack], None], ...]] = (
     requests.send_names,
     requests.flood_enrolments,
     connections.break_heads,
+    connections.send_without_end,
+    connections.send_without_end,
     connections.hold_half_requests,
     connections.drip,
     connections.flood,

@@ -27,19 +27,19 @@ from tests.support.cores import come_first, stolen_ms, turns_ms
 _PAUSE_S = 0.05
 _TIMEOUT_S = 30.0
 _SLOWEST = 5
-"""How many probes are told about."""
+"""Number of slowest probes that are reported."""
 
 
 @dataclass
 class Probes:
-    """What the prober found; `times_ms` in ascending order."""
+    """Results of the prober; `times_ms` in ascending order."""
 
     times_ms: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     memory_mb: list[float] = field(default_factory=list)
     slowest: list[str] = field(default_factory=list)
-    """What the event loop and the prober did during the slowest ones, and whether the prober waited
-    for cores."""
+    """Activity of the event loop and the prober during the slowest probes, and whether the prober
+    waited for cores."""
 
     def share_ms(self, share: float) -> float:
         """The time that this share of the probes does not exceed."""

@@ -62,7 +62,7 @@ class Seen:
 
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
-    """What no attack may bring about: a bug's 500, an attack that succeeds."""
+    """Results that no attack may cause: a 500 from a bug, or a successful attack."""
     _lock: Lock = field(default_factory=Lock)
 
     def status(self, attack: str, number: int, what: object = "") -> None:
@@ -85,7 +85,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Attack:
-    """What one attacker thread repeats until `goes_on` is false."""
+    """Attack that one thread repeats until `goes_on` returns false."""
 
     target: Target
     seen: Seen

@@ -15,8 +15,6 @@ from tests.support.sensor import secret_of
 from tests.support.served import Server, hire, listening, open_group, wait_for
 from vedette.model.principal import Role
 
-pytestmark = pytest.mark.system
-
 ATTACK_S = 5.0
 ATTACK_LONG_S = 40.0
 """With VEDETTE_TEST_ROUNDS; what the attackers send is drawn anew in each run."""
@@ -28,8 +26,8 @@ ANSWERED = {"body", "enrolment", "head", "import", "name", "query"}
 """Attacks that always get an answer; the others may be held without one until the end."""
 
 MEMORY_MB_MAX = 3_000
-"""Of the server with its workers. It holds 500 MB at rest; bodies in flight, the queue and a search
-have limits of 0.25 to 1 GB each."""
+"""Maximum memory of the server with its workers. It uses 500 MB when idle; bodies in flight, the
+queue and a search have limits of 0.25 to 1 GB each."""
 
 PROBE_P50_MS_MAX = 1_000
 PROBE_P99_MS_MAX = 15_000

@@ -63,7 +63,7 @@ class Front:
         return found
 
     def settings_of(self, pattern: str) -> list[dict[str, str]]:
-        """Those that came with the newest statements in which a pattern is found."""
+        """Returns the settings of the newest statements that match a pattern."""
         found = httpx.get(f"{self.url}/settings", timeout=60).json()
         return [settings for text, settings in found if re.search(pattern, text)]
 

@@ -49,13 +49,13 @@ _USERS: Final = """<clickhouse>
 </clickhouse>
 """
 _OF_TESTS: Final = ("GRANT SELECT ON system.*", "GRANT TRUNCATE ON vedette.*", "GRANT READ ON FILE")
-"""What a test asks by itself, besides what a server does."""
+"""Grants that the tests need in addition to those of a server."""
 
 _CODE: Final = re.compile(r"Code: (\d+)\.")
 
 
 class EngineError(Exception):
-    """What the engine answers in place of rows: its text begins with `Code: N. `."""
+    """Error of the engine. Its text begins with `Code: N. `."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -146,7 +146,7 @@ class FrontEngine:
         return placed_sql(sql) if self._is_placed else sql
 
     def _settings(self, request: Request) -> Iterator[str]:
-        """What follows SET."""
+        """Yields the assignments of a SET statement."""
         settings = request.settings
         if self._is_placed:
             asked = settings.get("additional_table_filters", "")

@@ -176,7 +176,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _late_error(text: str, tag: str) -> bytes:
-    """How an error is told after rows have been sent."""
+    """Formats an error that occurs after the engine has sent rows."""
     message = text.encode() + b"\n"
     return b"\r\n__exception__\r\n%b\r\n%b%d %b\r\n__exception__\r\n" % (
         tag.encode(),

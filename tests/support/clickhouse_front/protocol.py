@@ -13,11 +13,26 @@ import zstandard
 
 OF_TRANSPORT: Final = frozenset(
     (
-        *("database", "query", "user", "password", "buffer_size", "session_id", "session_timeout"),
-        *("session_check", "query_id", "quota_key", "compress", "decompress", "role"),
-        *("wait_end_of_query", "client_protocol_version", "default_format"),
-        *("send_progress_in_http_headers", "http_headers_progress_interval_ms"),
-        *("enable_http_compression", "cancel_http_readonly_queries_on_client_close"),
+        "database",
+        "query",
+        "user",
+        "password",
+        "buffer_size",
+        "session_id",
+        "session_timeout",
+        "session_check",
+        "query_id",
+        "quota_key",
+        "compress",
+        "decompress",
+        "role",
+        "wait_end_of_query",
+        "client_protocol_version",
+        "default_format",
+        "send_progress_in_http_headers",
+        "http_headers_progress_interval_ms",
+        "enable_http_compression",
+        "cancel_http_readonly_queries_on_client_close",
     )
 )
 """Parameters that are no settings of the query."""

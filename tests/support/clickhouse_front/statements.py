@@ -1,4 +1,4 @@
-"""What a statement is, and what it becomes for an engine without a Keeper."""
+"""Parses statements, and translates them for an engine without a Keeper."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ABOUT_USERS: Final = re.compile(r"\s*(CREATE USER|ALTER USER|GRANT|REVOKE)\b")
 _REPLICATED: Final = re.compile(r"ENGINE = Replicated(\w*MergeTree)\('[^']*', '[^']*'(?:, )?")
 
 DEDUPLICATED_BLOCKS: Final = 1000
-"""As many as a replicated table recognises by default, or nearly so."""
+"""Number of recent blocks that are deduplicated; about the default of a replicated table."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Insert:
     format: str
     rows: bytes
     structure: str = ""
-    """Of `input`, quoted, for an INSERT SELECT of the rows; "" for a plain one."""
+    """Quoted structure of `input` for an INSERT SELECT; "" for a plain INSERT."""
     rest: str = ""
 
     def sql(self, path: str) -> str:

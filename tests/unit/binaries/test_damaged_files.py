@@ -18,8 +18,8 @@ SEED: Final = int(os.environ.get("VEDETTE_SEED", "20240601"))
 WARM_FILES: Final = 100
 """Files after which a process has loaded what it needs."""
 GROWTH_BYTES_MAX: Final = 96 * 2**20
-"""What a reader may keep of all the files after the first ones: freed memory that the allocator
-holds, under a hundredth of what the files of the long form have together."""
+"""Maximum memory growth of a reader after the first files: freed memory that the allocator keeps,
+less than 1% of all files in the long form."""
 
 
 def resident_bytes(pid: int) -> int:

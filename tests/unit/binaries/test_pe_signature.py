@@ -1,4 +1,4 @@
-"""What signatures are worth: made by `osslsigncode`, judged by the reader."""
+"""Verdicts of the reader on signatures that `osslsigncode` creates."""
 
 import io
 import shutil

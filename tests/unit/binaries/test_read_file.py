@@ -1,4 +1,4 @@
-"""What is read from the bytes of programs, compared with what other tools say."""
+"""Data read from the bytes of programs, compared with the output of other tools."""
 
 import shutil
 import subprocess

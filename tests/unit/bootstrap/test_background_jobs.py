@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +13,7 @@ from structlog.testing import capture_logs
 from vedette.bootstrap.background_jobs import BACKGROUND_JOBS, BackgroundJob, bind
 from vedette.clock import DrivenClock
 from vedette.errors import UnavailableError
-from vedette.jobs.timer import Job, Timer
-from vedette.limits import JOB_REST_SHARE
+from vedette.jobs.timer import JOB_REST_SHARE, Job, Timer
 from vedette.state.clock.guard import ClockGuard
 
 WAIT_S = 10.0
@@ -55,11 +54,14 @@ def test_every_job_says_what_it_does_and_has_an_interval() -> None:
     assert all(job.what and job.every_s > 0 for job in BACKGROUND_JOBS)
 
 
-@pytest.mark.parametrize(("leased", "is_held", "runs"), [
-    (False, False, True),
-    (True, True, True),
-    (True, False, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("leased", "is_held", "runs"),
+    [
+        (False, False, True),
+        (True, True, True),
+        (True, False, False),
+    ],
+)
 def test_a_leased_job_runs_only_where_the_lease_is_held(
     ran: threading.Event, leased: bool, is_held: bool, runs: bool
 ) -> None:
@@ -126,6 +128,62 @@ def test_a_job_that_waits_for_a_database_is_told_once_and_when_it_runs_again(
     ]
 
 
+class Idle:
+    """Jobs with changes that a test makes: `watched` rests while nothing changes, `others` runs."""
+
+    def __init__(self, changes: Callable[[], object] = lambda: 1) -> None:
+        self.changes = changes
+        self.watched = 0
+        self.others = 0
+        self.fails = False
+
+    def watch(self) -> None:
+        self.watched += 1
+        if self.fails:
+            raise UnavailableError("the store is away")
+
+    def run_rounds(self, rounds: int) -> int:
+        """Runs the timer until the other job has run so often; returns the runs of `watched`."""
+        begun, until = self.watched, self.others + rounds
+        reached = threading.Event()
+
+        def other() -> None:
+            self.others += 1
+            if self.others >= until:
+                reached.set()
+
+        jobs = [
+            Job("watched", 0.01, False, "counts", self.watch, idle_s=3600),
+            Job("other", 0.01, False, "counts", other),
+        ]
+        timer = Timer(jobs, Lease(True), changes=self.changes)
+        timer.start()
+        assert reached.wait(WAIT_S)
+        timer.close()
+        return self.watched - begun
+
+
+def test_a_job_that_only_reads_rests_while_nothing_changes() -> None:
+    assert Idle().run_rounds(8) == 1
+
+
+def test_a_job_runs_again_after_each_change() -> None:
+    numbers = iter(range(1_000))
+    idle = Idle(changes=lambda: next(numbers))
+    assert idle.run_rounds(8) >= 7
+
+
+def test_a_job_runs_each_time_where_changes_are_unknown() -> None:
+    assert Idle(changes=lambda: None).run_rounds(8) >= 7
+
+
+def test_a_job_that_failed_does_not_rest() -> None:
+    idle = Idle()
+    idle.fails = True
+    with capture_logs():
+        assert idle.run_rounds(8) >= 7
+
+
 def test_a_job_runs_with_the_context_that_it_is_bound_to() -> None:
     seen: list[Any] = []
     (job,) = bind([BackgroundJob("some", 1, False, "notes its context", seen.append)], "context")
@@ -134,9 +192,19 @@ def test_a_job_runs_with_the_context_that_it_is_bound_to() -> None:
 
 
 BY_THE_CLOCK = {
-    *("deleted rules", "correlations", "snapshots", "copies", "update job ends"),
-    *("alert retention", "streams", "outbox tombstones", "isolation ends", "ban ends"),
-    *("filter ends", "response ends", "old requests"),
+    "deleted rules",
+    "correlations",
+    "snapshots",
+    "copies",
+    "update job ends",
+    "alert retention",
+    "streams",
+    "outbox tombstones",
+    "isolation ends",
+    "ban ends",
+    "filter ends",
+    "response ends",
+    "old requests",
 }
 """Jobs that end or delete what its time has come for; partitions ask the clock themselves."""
 

@@ -15,12 +15,14 @@ import pytest
 from anyio import to_thread
 
 from vedette.bootstrap.event_loop import (
+    EVENT_LOOP_NICE,
+    GARBAGE_ALL_TICKS,
+    THREAD_TIMER_SLACK_NS,
     collect_garbage,
     defer_to_event_loop,
     prefer_this_thread,
     start_threads,
 )
-from vedette.limits import EVENT_LOOP_NICE, GARBAGE_ALL_TICKS, THREAD_TIMER_SLACK_NS
 
 T = TypeVar("T")
 

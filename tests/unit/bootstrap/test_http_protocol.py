@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from vedette import limits
-from vedette.bootstrap.http_protocol import BoundedHttpProtocol
+from vedette.bootstrap.http_protocol import PIPELINED_REQUESTS_MAX, BoundedHttpProtocol
 
 ANSWER_BYTES = 8 << 20
 HEAD = b"GET /healthz HTTP/1.1\r\nhost: x\r\n"
@@ -30,13 +29,13 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     for name, value in (
-        ("CONNECTION_CHECK_S", 0.05),
-        ("HEAD_DEADLINE_S", 0.4),
-        ("BODY_GRACE_S", 0.4),
-        ("WRITE_DEADLINE_S", 0.4),
-        ("CONNECTIONS_MAX", 8),
+        ("http_protocol.CONNECTION_CHECK_S", 0.05),
+        ("http_protocol.HEAD_DEADLINE_S", 0.4),
+        ("connection.byte_budget.BODY_GRACE_S", 0.4),
+        ("http_protocol.WRITE_DEADLINE_S", 0.4),
+        ("descriptors.CONNECTIONS_MAX", 8),
     ):
-        monkeypatch.setattr(limits, name, value)
+        monkeypatch.setattr(f"vedette.bootstrap.{name}", value)
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app, http=BoundedHttpProtocol, lifespan="off", log_config=None, loop="uvloop"
@@ -102,6 +101,47 @@ def test_a_body_that_never_comes_is_closed(port: int, is_dribbling: bool) -> Non
         assert time.monotonic() - began < 5
 
 
+def test_bytes_sent_early_buy_a_body_no_time_later(port: int) -> None:
+    with connected(port) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999\r\n\r\n")
+        client.sendall(bytes(4 << 20))
+        began = time.monotonic()
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            dribble(client, b"x" * 500)
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("filler", [b"\r\n", b"x"])
+def test_bytes_after_an_answer_keep_no_connection_open(port: int, filler: bytes) -> None:
+    with connected(port) as client:
+        client.sendall(HEAD + b"\r\n")
+        assert client.recv(1_000).startswith(b"HTTP/1.1 200 ")
+        began = time.monotonic()
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            dribble(client, filler * 500)
+        assert time.monotonic() - began < 5
+
+
+def test_requests_that_wait_for_an_answer_are_bounded(port: int) -> None:
+    request = HEAD + b"\r\n"
+    few, many = PIPELINED_REQUESTS_MAX, 3 * PIPELINED_REQUESTS_MAX
+    for number, answered in ((few, few), (many, 0)):
+        with connected(port) as client:
+            client.sendall(
+                request * (number - 1)
+                + request.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
+            )
+            assert rest_of(client).count(b"HTTP/1.1 200 ") == answered
+
+
+def test_a_refused_request_does_not_cut_off_the_answer_before_it(port: int) -> None:
+    with connected(port) as client:
+        client.sendall(b"GET /much HTTP/1.1\r\nhost: x\r\n\r\nGET\r\n\r\n")
+        answer = rest_of(client)
+    assert len(answer.partition(b"\r\n\r\n")[2]) == ANSWER_BYTES
+    assert b"connection: close" in answer.partition(b"\r\n\r\n")[0]
+
+
 def test_a_body_that_keeps_coming_is_taken(port: int) -> None:
     with connected(port) as client:
         client.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
@@ -142,7 +182,7 @@ def test_idle_connections_make_room_for_new_ones(port: int) -> None:
 
 @pytest.fixture
 def busy(port: int) -> Iterator[None]:
-    """As many unfinished requests as there may be connections."""
+    """Opens the maximum number of connections, each with an unfinished request."""
     clients = [connected(port) for _ in range(8)]
     for one in clients:
         one.sendall(HEAD)
@@ -182,8 +222,8 @@ def test_silent_clients_do_not_keep_the_reserve(port: int) -> None:
 def test_large_heads_that_do_not_end_share_a_limit(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HEADS_BYTES_MAX", 60_000)
-    monkeypatch.setattr(limits, "HEAD_DEADLINE_S", 10.0)
+    monkeypatch.setattr("vedette.bootstrap.connection.byte_budget.HEADS_BYTES_MAX", 60_000)
+    monkeypatch.setattr("vedette.bootstrap.http_protocol.HEAD_DEADLINE_S", 10.0)
     clients = [connected(port) for _ in range(4)]
     for one in clients:
         one.sendall(HEAD + b"x: " + bytes([120]) * 20_000)

@@ -8,8 +8,7 @@ import pytest
 
 _CODE = """
 import ctypes
-from vedette.bootstrap.malloc_tuning import grow_without_copies
-from vedette.limits import SERVER_MMAP_BYTES
+from vedette.bootstrap.memory.malloc_tuning import SERVER_MMAP_BYTES, grow_without_copies
 
 class Mallinfo(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in

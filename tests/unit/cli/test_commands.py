@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from tests.support.started_state import put_started_state
+from tests.support.unlisted_folder import too_deep
 from vedette import __version__
-from vedette.cli.main import app
+from vedette.cli.main import COMMANDS, app, with_absolute_paths
 from vedette.clock import SystemClock
 from vedette.model.principal import Role
 from vedette.settings import Settings
@@ -248,8 +250,19 @@ def test_a_user_is_changed_disabled_and_enabled(data: Path) -> None:
 def test_a_team_is_changed_and_removed(data: Path) -> None:
     _run("group", "add", "lab", "--data", data)
     _run("team", "add", "soc", "--access", "Default Group=viewer", "--data", data)
-    changed = _run("team", "change", "soc", "--rename", "hunters", "--access", "lab=analyst",
-                   "--no-access", "Default Group", "--data", data)  # fmt: skip
+    changed = _run(
+        "team",
+        "change",
+        "soc",
+        "--rename",
+        "hunters",
+        "--access",
+        "lab=analyst",
+        "--no-access",
+        "Default Group",
+        "--data",
+        data,
+    )
     assert changed.exit_code == 0, changed.stderr
     (team,) = _json("team", "list", "--data", data)
     assert (team["name"], team["access"]) == ("hunters", {"lab": "Analyst"})
@@ -283,3 +296,85 @@ def test_a_team_is_disabled_and_enabled(data: Path) -> None:
         (team,) = _json("team", "list", "--data", data)
         assert (team["is_enabled"], team["access"]) == (is_enabled, {"Default Group": "Viewer"})
     assert "there is no team 'nope'" in _run("team", "disable", "nope", "--data", data).stderr
+
+
+def test_a_command_receives_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    received: list[object] = []
+    single = typer.Typer(add_completion=False)
+
+    @single.command()
+    def command(
+        paths: list[Path], given: Path | None = None, default: Path = Path("here"), word: str = "w"
+    ) -> None:
+        received.extend((*paths, given, default, word))
+
+    wrapped = with_absolute_paths(typer.main.get_command(single))
+    wrapped(["a", "../b", "--given", "c"], standalone_mode=False)
+    wrapped(["/a"], standalone_mode=False)
+    assert received == [
+        tmp_path / "a",
+        tmp_path / "../b",
+        tmp_path / "c",
+        tmp_path / "here",
+        "w",
+        Path("/a"),
+        None,
+        tmp_path / "here",
+        "w",
+    ]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_receives_absolute_paths(name: str) -> None:
+    functions = [leaf.callback for leaf in leaves(COMMANDS[name].load(name))]
+    assert functions
+    assert {one.__name__ for one in functions} == {"run_absolute"}
+
+
+def leaves(command: Any) -> list[Any]:
+    """The commands of a group, and of groups in it; a command itself."""
+    inner = getattr(command, "commands", None)
+    return [command] if inner is None else [leaf for one in inner.values() for leaf in leaves(one)]
+
+
+def test_a_backup_without_a_folder_that_cannot_be_listed_is_none(
+    data: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path_factory.mktemp("backups")
+    monkeypatch.chdir(place)
+    (data / "telemetry").mkdir()
+    assert _run("backup", "create", "whole", "--data", data).exit_code == 0
+    too_deep(data)
+    refused = _run("backup", "create", "broken", "--data", data)
+    assert refused.exit_code == 2
+    assert "no backup was made" in refused.output
+    assert "File name too long" in refused.output
+    listed = [_run("backup", "list", name).stdout for name in ("whole", "broken")]
+    assert [text.count("MB") for text in listed] == [1, 1]
+    assert len(listed[0].splitlines()) == len(listed[1].splitlines()) + 1
+    assert str(place / "whole") in str(_json("audit", "list", "--data", data))
+
+
+def test_validating_a_feed_reads_attributes_of_misp_and_refuses_what_has_no_indicator(
+    tmp_path: Path,
+) -> None:
+    event = {"uuid": "5f1e0000-0000-4000-8000-000000000017", "info": "Campaign"}
+    listed = [
+        {"type": "sha256", "value": "ab" * 32, "to_ids": True, "event_id": "7", "Event": event},
+        {
+            "type": "domain",
+            "value": "evil.example",
+            "to_ids": True,
+            "event_id": "7",
+            "Event": event,
+        },
+    ]
+    file = tmp_path / "misp.json"
+    for found, code, text in (
+        (listed, 0, "misp: 1 reports, 2 indicators"),
+        ([], 2, "document: it was read as misp and has no indicators"),
+    ):
+        file.write_text(json.dumps({"response": {"Attribute": found}}))
+        done = _run("feed", "validate", file)
+        assert (done.exit_code, text in done.output) == (code, True), done.output

@@ -128,6 +128,7 @@ def test_a_part_without_any_good_record_is_counted(receiver: Receiver) -> None:
 def test_the_summary_is_one_json_object_with_every_count() -> None:
     body = Summary().body()
     assert list(body) == [
+        "on_disk",
         "files",
         "read",
         "stored",

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -114,4 +115,26 @@ def test_a_broken_archive_is_one_line(content: bytes, data: Path, tmp_path: Path
     result = run("import", tmp_path / "x.tar.gz", "--data", data)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
+    assert listed(data) == []
+
+
+@pytest.mark.parametrize("kind", ["link", "link of a folder", "pipe"])
+def test_rules_of_others_lead_to_no_file_outside_of_their_folder(
+    data: Path, tmp_path: Path, kind: str
+) -> None:
+    folder, outside = tmp_path / "rules", tmp_path / "outside.yml"
+    folder.mkdir()
+    outside.write_text(rule(1))
+    (folder / "good.yml").write_text(rule(2))
+    (folder / "inside.yml").symlink_to("good.yml")
+    match kind:
+        case "link":
+            (folder / "x.yml").symlink_to(outside)
+        case "link of a folder":
+            (folder / "x.yml").symlink_to(tmp_path)
+        case _:
+            os.mkfifo(folder / "x.yml")
+    result = run("import", folder, "--data", data)
+    assert result.exit_code != 0
+    assert "x.yml" in result.output
     assert listed(data) == []

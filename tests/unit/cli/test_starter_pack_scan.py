@@ -23,7 +23,7 @@ QUIET_EVENTS = 40_000
 
 
 def _hits(folder: Path, events: int, hours: float, stories: Sequence[Story]) -> list[Any]:
-    """What `sigma scan` finds in these hours of the simulated company."""
+    """Returns the hits of `sigma scan` in these hours of the simulated company."""
     log = folder / "day.json"
     with log.open("wb") as file:
         for at_us, stream, body in iter_events(

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from vedette.cli.main import app
-from vedette.cluster.sizing import Fleet, Machines, plan
+from vedette.cluster.sizing import ONE_MACHINE_EVENTS_S, Fleet, Machines, plan
 from vedette.errors import BadRequestError
-from vedette.limits import ONE_MACHINE_EVENTS_S
 
 FITS = ("enough", "at its limit", "not enough")
 

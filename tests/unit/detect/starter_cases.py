@@ -1,4 +1,4 @@
-"""What fires each rule of the starter pack, and what nearly does."""
+"""Records that fire each rule of the starter pack, and records that nearly do."""
 
 from tests.unit.detect.starter_records import (
     Sent,
@@ -439,4 +439,4 @@ UNIX: dict[str, tuple[Sent, Sent]] = {
 }
 
 CASES = WINDOWS | UNIX
-"""By the name of the rule's file: a record that fires it, and one that nearly does."""
+"""Maps the name of a rule's file to a record that fires the rule and a record that nearly does."""

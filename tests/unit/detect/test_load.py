@@ -44,6 +44,8 @@ def test_one_bad_rule_costs_only_itself() -> None:
         (rule_text(PLAIN).replace("process_creation", "no_such"), "unsupported_logsource"),
         (rule_text("  a:\n    Image|re: '(?=x)'\n  condition: a\n"), "unsupported_regex"),
         (rule_text("  a:\n    Image|expand: '%x%'\n  condition: a\n"), "unresolved_placeholder"),
+        (rule_text("  a:\n    UtcTime|hour: 3\n  condition: a\n"), "unsupported_modifier"),
+        (rule_text("  a:\n    UtcTime|year: 2024\n  condition: a\n"), "unsupported_modifier"),
         ("title: c\ncorrelation:\n  type: event_count\n", "malformed"),
         ("x" * (SIGMA_FILE_CHARS_MAX + 1), "too_large"),
     ],

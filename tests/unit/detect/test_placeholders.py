@@ -5,7 +5,7 @@ import pytest
 from tests.unit.detect.rules import rule_text
 from vedette.detect.nodes import Node
 from vedette.detect.sigma.load import load_rules
-from vedette.limits import SIGMA_EXPANSIONS_MAX
+from vedette.detect.sigma.placeholders import SIGMA_EXPANSIONS_MAX
 
 VALUES = {"admins": ("root", "adm*"), "one": ("x",), "net": ("10.0.0.0/8",), "re": ("a+", "b")}
 

@@ -1,4 +1,4 @@
-"""What leads to candidates: an event's values, what is known of it, keywords, measured anchors."""
+"""Selection of candidate rules: values of an event, its context, keywords and measured anchors."""
 
 from typing import Any
 

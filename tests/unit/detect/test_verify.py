@@ -1,4 +1,4 @@
-"""What conditions mean: Sigma's own string semantics, on one event."""
+"""Semantics of conditions on one event: Sigma's own string semantics."""
 
 from typing import Any
 
@@ -75,6 +75,29 @@ def test_keywords_are_looked_for_in_every_value() -> None:
     judged = RuleSet([rule("  a:\n    - 'evil tool'\n    - other\n  condition: a\n")])
     (hit,) = judged.judge(event(Anything="An EVIL tool."))
     assert hit.matched == {"Anything": "An EVIL tool."}
+
+
+@pytest.mark.parametrize("keyword", ["evil tool*", "*evil tool", "*evil tool*", "ev?l*tool"])
+def test_wildcards_at_the_ends_of_keywords_do_not_anchor_them(keyword: str) -> None:
+    judged = RuleSet([rule(f"  a:\n    - '{keyword}'\n    - other\n  condition: a\n")])
+    assert judged.judge(event(Anything="An EVIL tool."))
+    assert not judged.judge(event(Anything="An evil fool."))
+
+
+@pytest.mark.parametrize("wanted", ["Error", "2", "error"])
+def test_levels_of_the_event_log_are_named_or_numbered(wanted: str) -> None:
+    judged = RuleSet([rule(f"  a:\n    Level: {wanted}\n  condition: a\n")])
+    assert judged.judge(event(Level="2"))
+    assert judged.judge(event(Level="Error"))
+    assert not judged.judge(event(Level="3"))
+
+
+@pytest.mark.parametrize("wanted", ["tcp", "6", "TCP"])
+def test_protocols_are_named_or_numbered(wanted: str) -> None:
+    judged = RuleSet([rule(f"  a:\n    Protocol: {wanted}\n  condition: a\n")])
+    assert judged.judge(event(Protocol="6"))
+    assert judged.judge(event(Protocol="tcp"))
+    assert not judged.judge(event(Protocol="udp"))
 
 
 def test_a_hit_tells_the_values_that_made_it_fire() -> None:

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from sigma.pipelines.common import windows_logsource_mapping
 
 from vedette.detect.process_fields import process_lookup
 from vedette.detect.rule_set import RuleSet
 from vedette.detect.sigma.load import load_rules
 from vedette.detect.views.event import Event
+from vedette.detect.views.sources import CHANNEL_SERVICES, sources_of
 from vedette.detect.views.unix import events_of_outcomes
 from vedette.detect.views.windows import event_of_record
 from vedette.ingest.channels import APPLICATION, DEFENDER, SECURITY, SYSMON, SYSMON_LINUX
@@ -54,6 +56,16 @@ def test_a_4688_reads_like_a_process_creation_of_sysmon() -> None:
         "CORP\\bob",
     ]
     assert event.value("NewProcessName") == "C:\\a.exe"
+
+
+@pytest.mark.parametrize(
+    ("target", "logon"),
+    [("0x0", "0x3e7"), ("", "0x3e7"), ("-", "0x3e7"), (None, "0x3e7"), ("0x5a1", "0x5a1")],
+)
+def test_a_4688_has_the_session_that_its_process_runs_in(target: str | None, logon: str) -> None:
+    named = {} if target is None else {"TargetLogonId": target}
+    event = _event(SECURITY, 4688, SubjectLogonId="0x3e7", **named)
+    assert event.value("LogonId") == logon
 
 
 def test_events_of_other_senders_have_sysmons_names() -> None:
@@ -162,6 +174,26 @@ def test_what_defender_found_is_seen_by_rules_over_any_product() -> None:
     assert "windows/antivirus" in event.sources
     names = ("Signature", "Filename", "ThreatName", "Threat_Name", "Feature_Name")
     assert [event.value(name) for name in names] == ["T", "file:_C:\\x", "T", "T", "f"]
+
+
+@pytest.mark.parametrize(
+    "event_id", [*range(1006, 1013), 1015, 1017, 1018, 1019, 1115, 1116, 1117, 1118, 1119]
+)
+def test_every_event_about_malware_is_one_of_an_anti_malware_product(event_id: int) -> None:
+    event = _event(DEFENDER, event_id, **{"Threat Name": "T"})
+    assert (event.sources[0], event.value("Signature")) == ("windows/antivirus", "T")
+
+
+def test_services_are_the_channels_that_public_rules_mean() -> None:
+    """Services map like in pySigma. Loading a rule with a service that no sender reports fails."""
+    differences = {}
+    for service, channels in windows_logsource_mapping.items():
+        if not sources_of("windows", None, service):
+            continue
+        for channel in [channels] if isinstance(channels, str) else channels:
+            if service not in CHANNEL_SERVICES.get(channel.lower(), ()):
+                differences[service] = channel
+    assert differences == {}
 
 
 def test_queries_are_seen_by_rules_over_any_sender_of_names() -> None:

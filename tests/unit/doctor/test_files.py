@@ -42,7 +42,7 @@ def make_certificate(folder: Path, begins_days: int, ends_days: int) -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Of a data directory with a certificate, all of it private."""
+    """Settings of a data directory with a certificate and private file modes."""
     data = tmp_path / "data"
     (data / "tls").mkdir(parents=True)
     data.chmod(0o700)

@@ -1,4 +1,4 @@
-"""What a feed becomes that is written for other servers: nothing that the public rules refuse."""
+"""Feeds that are exported for other servers conform to the public rules."""
 
 from base64 import b64encode
 from typing import Any

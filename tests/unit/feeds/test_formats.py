@@ -1,4 +1,4 @@
-"""What the documents of feeds say, in every format, and what of them cannot be read."""
+"""Contents of feed documents in every format, and their unreadable parts."""
 
 import json
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from vedette.feeds.formats import cbfeeds, stix, value_list
-from vedette.feeds.formats.documents import read_items
+from vedette.feeds.formats import cbfeeds, misp, stix, value_list
+from vedette.feeds.formats.documents import or_problem, read_items
 from vedette.feeds.formats.indicator_values import UnreadableError, normal_value
 from vedette.feeds.formats.json_pieces import BrokenDocumentError, cut
 from vedette.model.threat.feed import BrokenPart, FeedInfo, Report
@@ -38,8 +38,13 @@ def values(report: Report) -> list[tuple[str, str]]:
 def test_values_are_cut_out_whatever_the_chunks(size: int) -> None:
     text = r'{"a": [1, "x\"]}\\", {"b": [[], {}]}, null], "c\"d": true, "e": "skip", "a2": -1.5e3}'
     found = list(cut(pieces(text, size), (("a", "[]"), ("a2",))))
-    assert [json.loads(one.data or b"") for one in found] == [1, 'x"]}\\', {"b": [[], {}]}, None,
-                                                              -1500.0]  # fmt: skip
+    assert [json.loads(one.data or b"") for one in found] == [
+        1,
+        'x"]}\\',
+        {"b": [[], {}]},
+        None,
+        -1500.0,
+    ]
     assert found[2].place == "a[2] at byte 21"
 
 
@@ -137,6 +142,8 @@ def test_both_forms_of_queries_are_read(query: Any) -> None:
         ({"iocs": {"md5": [MD5], "query": []}}, "excludes"),
         ({"iocs": {"query": [{"index_type": "tables", "search_query": "q=x"}]}}, "index_type"),
         ({"iocs": {"query": [{"index_type": "events", "search_query": "q=(x"}]}}, "query"),
+        ({"iocs": {"query": [{"index_type": "events", "search_query": "q=*:*"}]}}, "everything"),
+        ({"iocs": {"query": [{"index_type": "modules", "search_query": "-md5:a"}]}}, "everything"),
         ({"tags": [1]}, "tags"),
     ],
 )
@@ -212,6 +219,7 @@ def test_a_bundle_is_read_with_expiry_and_confidence() -> None:
         "pattern": "[domain-name:value = 'evil.example']",
         "pattern_type": "stix",
         "modified": "2026-01-02T03:04:05Z",
+        "valid_from": "2026-06-01T00:00:00Z",
         "valid_until": "2027-01-01T00:00:00.000Z",
         "confidence": 85,
     }
@@ -228,10 +236,12 @@ def test_a_bundle_is_read_with_expiry_and_confidence() -> None:
     name, reports, broken = read(json.dumps(bundle))
     assert name == "stix"
     assert [(one.id, len(one.iocs), one.score) for one in reports] == [
-        ("indicator--1", 1, 85), ("indicator--2", 0, 85),
-    ]  # fmt: skip
+        ("indicator--1", 1, 85),
+        ("indicator--2", 0, 85),
+    ]
     assert reports[0].iocs[0].confidence == 0.85
     assert reports[0].iocs[0].expires_us == 1_798_761_600_000_000
+    assert reports[0].valid_from_us == 1_780_272_000_000_000
     assert broken[0].report_id == "indicator--3"
 
 
@@ -262,11 +272,124 @@ def test_events_of_misp_are_reports() -> None:
         name, reports, broken = read(json.dumps(document))
         assert name == "misp"
         assert values(reports[0]) == [
-            ("ipv4", "203.0.113.1"), ("dns", "evil.example"), ("ipv6", "2001:db8::1"),
-            ("sha256", SHA256), ("md5", MD5),
-        ]  # fmt: skip
+            ("ipv4", "203.0.113.1"),
+            ("dns", "evil.example"),
+            ("ipv6", "2001:db8::1"),
+            ("sha256", SHA256),
+            ("md5", MD5),
+        ]
         assert (reports[0].score, reports[0].tags) == (90, ("tlp:white",))
         assert "email-src" in broken[0].problem
+
+
+def searched(kind: str, value: str, event: int, **more: Any) -> dict[str, Any]:
+    """An attribute as `/attributes/restSearch` lists it."""
+    about = {"id": str(event), "uuid": f"e-{event}", "info": f"Event {event}"}
+    about["threat_level_id"] = "2"
+    found = attribute(kind, value, event_id=str(event), timestamp="1700000000", Event=about)
+    return {**found, **more}
+
+
+def test_attributes_of_misp_are_a_report_for_each_event_in_any_order() -> None:
+    listed = [
+        searched("sha256", SHA256, 7),
+        searched("domain", "evil.example", 8),
+        searched("domain", "late.example", 7, timestamp="1700000009"),
+        searched("domain", "seen.example", 7, to_ids=False),
+        searched("domain", "gone.example", 7, deleted=True),
+        searched("email-src", "a@b.example", 8),
+        searched("md5", MD5, 9, to_ids="1", deleted="0"),
+    ]
+    for document in ({"response": {"Attribute": listed}}, {"Attribute": listed}):
+        name, reports, broken = read(json.dumps(document))
+        assert name == "misp"
+        assert {one.id: values(one) for one in reports} == {
+            "e-7": [("sha256", SHA256), ("dns", "late.example")],
+            "e-8": [("dns", "evil.example")],
+            "e-9": [("md5", MD5)],
+        }
+        assert [(one.title, one.score, one.time_us // 1_000_000) for one in reports] == [
+            ("Event 7", 60, 1_700_000_009),
+            ("Event 8", 60, 1_700_000_000),
+            ("Event 9", 60, 1_700_000_000),
+        ]
+        assert ["email-src" in one.problem for one in broken] == [True]
+
+
+def test_objects_of_misp_are_reports_of_their_events() -> None:
+    event = {"id": "7", "uuid": "e-7", "info": "Campaign"}
+    inside = [attribute("md5", MD5), attribute("filename", "a.exe", to_ids=False)]
+    listed = [{"Object": {"name": "file", "event_id": "7", "Event": event, "Attribute": inside}}]
+    _, reports, broken = read(json.dumps({"response": listed}))
+    assert [(one.id, one.title, values(one)) for one in reports] == [
+        ("e-7", "Campaign", [("md5", MD5)])
+    ]
+    assert broken == []
+
+
+def test_an_attribute_of_misp_names_its_event_somehow() -> None:
+    numbered = searched("md5", MD5, 7)
+    del numbered["Event"]
+    nameless = searched("md5", MD5, 8)
+    del nameless["Event"], nameless["event_id"]
+    late = searched("md5", MD5, 9, timestamp="tomorrow")
+    document = {"response": {"Attribute": [numbered, nameless, late, "text", []]}}
+    _, reports, broken = read(json.dumps(document))
+    assert [(one.id, one.title) for one in reports] == [("misp-event-7", "MISP event 7")]
+    problems = sorted(one.problem for one in broken)
+    assert [one.partition(":")[0] for one in problems] == [
+        "an attribute does not name its event",
+        "is not an object",
+        "is not an object",
+        "timestamp",
+    ]
+    assert all("at byte" in one.place for one in broken)
+
+
+@pytest.mark.parametrize("name", ["MISP_ATTRIBUTES_MAX", "MISP_ATTRIBUTES_CHARS_MAX"])
+def test_attributes_of_misp_take_bounded_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [searched("md5", f"{number:032x}", number) for number in range(3)]
+    document = json.dumps({"response": {"Attribute": listed}})
+    monkeypatch.setattr(misp, name, 2)
+    with pytest.raises(BrokenDocumentError, match="export events"):
+        read(document)
+    monkeypatch.setattr(misp, name, 1_000)
+    assert len(read(document)[1]) == 3
+
+
+# --- documents without indicators --------------------------------------------------------------
+
+NOTHING = {
+    "cbfeeds": {"feedinfo": {"name": "x"}, "reports": []},
+    "cbfeeds without reports": {"feedinfo": {"name": "x"}},
+    "cbfeeds of another shape": {"feedinfo": {"name": "x"}, "reports": {"a": 1}},
+    "cbfeeds without iocs": {
+        "reports": [{"id": "a", "title": "t", "timestamp": 1, "score": 1, "iocs": {}}]
+    },
+    "stix": {"type": "bundle", "objects": [{"type": "malware", "id": "malware--1"}]},
+    "stix without objects": {"type": "bundle", "spec_version": "2.1"},
+    "misp": {"response": []},
+    "misp without attributes": {"response": {"Attribute": []}},
+    "misp of another shape": {"response": {"Attribute": {"type": "md5", "value": MD5}}},
+    "misp without to_ids": {"Event": {"uuid": "a", "Attribute": [attribute("md5", MD5, to_ids=0)]}},
+    "misp attributes without to_ids": {
+        "response": {"Attribute": [searched("md5", MD5, 7, to_ids=0)]}
+    },
+}
+
+
+@pytest.mark.parametrize("document", NOTHING.values(), ids=NOTHING)
+def test_a_document_that_is_read_and_has_no_indicator_is_a_problem(document: Any) -> None:
+    name, reports, broken = read(json.dumps(document))
+    assert sum(len(one.iocs) for one in reports) == 0
+    assert [one.place for one in broken] == ["document"]
+    assert f"read as {name}" in broken[0].problem
+    assert "no indicators" in broken[0].problem
+
+
+def test_a_list_without_an_indicator_is_a_problem() -> None:
+    found = list(or_problem("list", value_list.items([b"# nothing\n\n"])))
+    assert [one.place for one in found if isinstance(one, BrokenPart)] == ["document"]
 
 
 # --- lists -------------------------------------------------------------------------------------
@@ -277,8 +400,10 @@ def test_a_list_has_an_indicator_a_line() -> None:
     name, reports, broken = read(text)
     assert name == "list"
     assert [values(one)[0] for one in reports] == [
-        ("ipv4", "203.0.113.1"), ("dns", "evil.example"), ("md5", MD5),
-    ]  # fmt: skip
+        ("ipv4", "203.0.113.1"),
+        ("dns", "evil.example"),
+        ("md5", MD5),
+    ]
     assert [one.place for one in broken] == ["line 5"]
 
 

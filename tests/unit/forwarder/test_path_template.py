@@ -25,9 +25,27 @@ def test_templates_are_filled(template: str, folder: str) -> None:
 
 @pytest.mark.parametrize(
     "template",
-    ["..", "a/../b", "a//b", "./x", "{orga}", "{}", "a b", "a\\b", "{org", "%2e%2e", "ä", "x" * 401,
-     "a/\x00", "${x}", "{org}{{type}}", "a/.", "~/x", "a\n"],
-)  # fmt: skip
+    [
+        "..",
+        "a/../b",
+        "a//b",
+        "./x",
+        "{orga}",
+        "{}",
+        "a b",
+        "a\\b",
+        "{org",
+        "%2e%2e",
+        "ä",
+        "x" * 401,
+        "a/\x00",
+        "${x}",
+        "{org}{{type}}",
+        "a/.",
+        "~/x",
+        "a\n",
+    ],
+)
 def test_what_is_no_plain_path_is_refused(template: str) -> None:
     with pytest.raises(BadRequestError, match=r"^path: "):
         checked_template(template)

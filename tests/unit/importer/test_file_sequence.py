@@ -6,9 +6,11 @@ import io
 import json
 import os
 import random
+import struct
 import tarfile
 import threading
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -358,6 +360,26 @@ def test_garbage_with_the_magic_of_evtx_is_refused(content: bytes, tmp_path: Pat
     assert sequence.refusals or sequence.reasons or not sequence.count
 
 
+@pytest.mark.parametrize("there", [0, 1, 2])
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_log_with_fewer_chunks_than_its_head_says_is_cut_short(
+    there: int, is_packed: bool, tmp_path: Path
+) -> None:
+    numbers = struct.pack("<QQQIHHHH", 0, 1, 1, 128, 1, 3, 4_096, 2) + bytes(76)
+    head = b"ElfFile\0" + numbers
+    head += struct.pack("<II", 0, zlib.crc32(head))
+    content = (head + bytes(4_096))[:4_096] + bytes(65_536 * there)
+    path = written(tmp_path / "x.evtx", gzip.compress(content) if is_packed else content)
+    with Sequence(path) as sequence:
+        messages = [one.message for one in sequence.refusals if one.reason == "damaged"]
+    cut = f"the log is cut short: it has {there} of 2 chunks"
+    assert (cut in messages) is (there < 2)
+    path = written(tmp_path / "x.evtx", content + bytes(65_536 * 2 + 100))
+    with Sequence(path) as sequence:
+        cut = f"the log is cut short: it ends within chunk {there + 3}"
+        assert cut in [one.message for one in sequence.refusals]
+
+
 def _evtx(name: str) -> bytes:
     with tarfile.open(TELEMETRY / "p02_host_evtx_procdump.tar.gz") as archive:
         member = archive.extractfile(name)
@@ -379,6 +401,19 @@ def test_evtx_is_read_from_disk_and_from_archives_alike(tmp_path: Path) -> None:
             assert sequence.count == 356
             found.append((sequence.key, list(sequence.chunks())))
     assert found[0] == found[1] == found[2]
+
+
+@needs_shared
+def test_an_evtx_file_that_is_cut_short_is_reported(tmp_path: Path) -> None:
+    content = _evtx("Microsoft-Windows-PowerShell%4Operational.evtx")
+    with Sequence(written(tmp_path / "whole.evtx", content)) as whole:
+        assert whole.refusals == []
+    (chunks,) = struct.unpack_from("<H", content, 42)
+    for length in (4_096, 5_000, 4_096 + (chunks - 1) * 65_536 + 9_000):
+        with Sequence(written(tmp_path / "x.evtx", content[:length])) as sequence:
+            assert [one.reason for one in sequence.refusals] == ["damaged"]
+            assert "cut short" in sequence.refusals[0].message
+            assert sequence.count < whole.count
 
 
 @needs_shared

@@ -2,17 +2,25 @@
 
 import gzip
 import io
+import random
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
+from tests.support.unlisted_folder import too_deep
+from vedette.importer.file_sequence import Sequence
 from vedette.importer.sources import byte_streams
 from vedette.importer.sources.archives import Kind, Refusal, kind_of, walk
 
 LINE = b'{"a":1}\n'
+RECORD = (
+    b'{"Event":{"System":{"EventID":5,"Computer":"desk-1","Channel":"x","TimeCreated":'
+    b'{"#attributes":{"SystemTime":"2026-11-01T10:00:00Z"}}},"EventData":{}}}\n'
+)
 
 
 def found(path: Path) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
@@ -128,6 +136,45 @@ def test_directories_are_walked_by_name_without_their_links(tmp_path: Path) -> N
     assert refused == [("/c", "link")]
 
 
+def test_every_file_on_disk_is_read_or_refused(tmp_path: Path) -> None:
+    """Also two empty files of one name, an archive without files, links to folders, and a folder
+    that the system cannot list."""
+    folder = tmp_path / "logs"
+    files = {
+        "a/good.json": RECORD,
+        "a/empty.json": b"",
+        "b/empty.json": b"",
+        "b/none.zip": zipped({}),
+        "b/two.zip": zipped({"one.json": RECORD, "two.json": b""}),
+        "c/text.txt": b"plain words",
+        "c/brackets.json": b"[]",
+        "c/cut.gz": gzip.compress(RECORD)[:-9],
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    (folder / "d").symlink_to(folder / "a")
+    unlisted = too_deep(folder)
+    with Sequence(folder) as sequence:
+        assert sequence.on_disk == len(files) + 1
+        places = [*sequence.files, *(refusal.name for refusal in sequence.refusals)]
+        disk = {name.partition("!")[0] for name in places}
+        reasons = {(one.name.removeprefix(f"{folder}/"), one.reason) for one in sequence.refusals}
+    not_listed = {name for name in disk if name.startswith(str(unlisted))}
+    assert len(not_listed) == 1
+    assert disk - not_listed == {str(folder / name) for name in (*files, "d")}
+    assert {one for one in reasons if not one[0].startswith("nnn")} == {
+        ("a/empty.json", "empty"),
+        ("b/empty.json", "empty"),
+        ("b/none.zip", "no_records"),
+        ("b/two.zip!two.json", "empty"),
+        ("c/text.txt", "unknown_kind"),
+        ("c/cut.gz", "damaged"),
+        ("d", "link"),
+    }
+    assert {reason for name, reason in reasons if name.startswith("nnn")} == {"unreadable"}
+
+
 def test_a_bomb_is_refused_and_the_next_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +219,57 @@ def test_damaged_archives_are_refused(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     _, refused = found(path)
     assert [reason for _, reason in refused] == ["damaged"]
+
+
+def shortened(whole: bytes, count: int) -> list[bytes]:
+    """The first bytes of a file, up to `count` different lengths."""
+    return [whole[:length] for length in range(1, len(whole), max(1, len(whole) // count))]
+
+
+@pytest.mark.parametrize("level", [1, 19])
+@pytest.mark.parametrize("checksum", [False, True])
+def test_a_zstd_file_that_is_cut_short_is_refused(
+    level: int, checksum: bool, tmp_path: Path
+) -> None:
+    noise = random.Random(level).randbytes(300_000)
+    content = b'{"a":"' + noise.hex().encode() + b'"}\n' + b" " * 400_000 + LINE
+    pack = zstandard.ZstdCompressor(level, write_checksum=checksum).compress
+    skipped = b"\x50\x2a\x4d\x18" + (9).to_bytes(4, "little") + b"s" * 9
+    whole = pack(LINE) + skipped + pack(content) + pack(b"")
+    path = tmp_path / "log.zst"
+    path.write_bytes(whole)
+    assert found(path) == ({"": LINE + content}, [])
+    ends = {len(pack(LINE)), len(pack(LINE) + skipped), len(pack(LINE) + skipped + pack(content))}
+    for part in shortened(whole, 200):
+        path.write_bytes(part)
+        with Sequence(path) as sequence:
+            reasons = {(one.reason, one.message) for one in sequence.refusals}
+        cut = ("damaged", "the zstd stream is cut short")
+        assert (cut in reasons) is (len(part) not in ends and len(part) >= 4), len(part)
+        assert reasons or len(part) in ends
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+def test_a_tar_that_is_cut_short_is_refused(pack: Any, tmp_path: Path) -> None:
+    whole = tarred({"a.json": RECORD, "b.json": RECORD * 9})
+    end = 512 * 2 + 512 + 512 * -(-len(RECORD * 9) // 512)
+    path = tmp_path / "logs"
+    for length in (*range(512, end, 128), end):
+        path.write_bytes(pack(whole[:length]))
+        with Sequence(path) as sequence:
+            assert "damaged" in {one.reason for one in sequence.refusals}, length
+    path.write_bytes(pack(whole[: end + 512]))
+    with Sequence(path) as sequence:
+        assert (sequence.refusals, len(sequence.files)) == ([], 2)
+
+
+def test_a_damaged_head_in_a_tar_does_not_end_it_silently(tmp_path: Path) -> None:
+    whole = bytearray(tarred({"a.json": RECORD, "b.json": RECORD}))
+    whole[1_024 + 148] ^= 1  # the checksum of the second head
+    (tmp_path / "logs.tar").write_bytes(whole)
+    with Sequence(tmp_path / "logs.tar") as sequence:
+        assert [one.reason for one in sequence.refusals] == ["damaged"]
+        assert len(sequence.files) == 1
 
 
 def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:

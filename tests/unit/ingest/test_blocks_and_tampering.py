@@ -1,4 +1,4 @@
-"""What became of a block, suppressed children and tampering: as each source tells it."""
+"""Outcomes of blocks, suppressed children and tampering, in the format of each source."""
 
 from typing import Any
 
@@ -86,9 +86,19 @@ def test_a_program_that_santa_denies_does_not_run() -> None:
 
 def test_a_child_that_a_sensor_suppressed_is_known_of_its_parent_alone() -> None:
     body = event(
-        "start", AT_US + 9, 501, AT_US + 9, path="/bin/true", cmdline="true --quiet", user="ann",
-        ppid=500, parent_start_us=AT_US, parent_path="/bin/bash", md5="ab" * 16, suppressed=True,
-    )  # fmt: skip
+        "start",
+        AT_US + 9,
+        501,
+        AT_US + 9,
+        path="/bin/true",
+        cmdline="true --quiet",
+        user="ann",
+        ppid=500,
+        parent_start_us=AT_US,
+        parent_path="/bin/bash",
+        md5="ab" * 16,
+        suppressed=True,
+    )
     end = event("end", AT_US + 20, 501, AT_US + 9, ppid=500, parent_start_us=AT_US, suppressed=True)
     out = normalised(*({**one, "hostname": "web1.example"} for one in (body, end)))
     started, ended = sorted(only(Childproc, out), key=lambda one: -one.started)

@@ -55,8 +55,17 @@ def test_the_folders_of_users_have_their_pseudonyms(before: str, after: str) -> 
 @pytest.mark.parametrize(
     "member",
     [
-        *("ParentUser", "TargetOutboundUserName", "Detection User", "set_user", "filesystem_user"),
-        *("SamAccountName", "UserId", "UserContext", "jobOwner", "AUID", "effective_user"),
+        "ParentUser",
+        "TargetOutboundUserName",
+        "Detection User",
+        "set_user",
+        "filesystem_user",
+        "SamAccountName",
+        "UserId",
+        "UserContext",
+        "jobOwner",
+        "AUID",
+        "effective_user",
     ],
 )
 def test_members_that_name_an_account_are_hidden(member: str) -> None:
@@ -67,8 +76,10 @@ def test_members_that_name_an_account_are_hidden(member: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("Host = x\r\n  User = CORP\\ann\r\n  Connected User = \r\n  Shell = y",
-         "Host = x\r\n  User = CORP\\{}\r\n  Connected User = \r\n  Shell = y"),
+        (
+            "Host = x\r\n  User = CORP\\ann\r\n  Connected User = \r\n  Shell = y",
+            "Host = x\r\n  User = CORP\\{}\r\n  Connected User = \r\n  Shell = y",
+        ),
         ("\tUserId=CORP\\Ann\n\tHostName=a", "\tUserId=CORP\\{}\n\tHostName=a"),
         ("user: MXS01\\ann ip: 192.0.2.4 hostname: h", "user: MXS01\\{} ip: 192.0.2.4 hostname: h"),
         ("\tAccount Name:\t\tann@corp.example\r\n", "\tAccount Name:\t\t{}@corp.example\r\n"),
@@ -79,7 +90,7 @@ def test_members_that_name_an_account_are_hidden(member: str) -> None:
         ("UserId=1000 user=root User: -", "UserId=1000 user=root User: -"),
         ("C:\\Program Files\\User Accounts\\a.exe", "C:\\Program Files\\User Accounts\\a.exe"),
     ],
-)  # fmt: skip
+)
 def test_names_behind_what_says_so_are_hidden_in_free_text(before: str, after: str) -> None:
     name = hidden(USERS, User="ann")["User"]
     assert hidden(USERS, Text=before)["Text"] == after.replace("{}", name)
@@ -153,6 +164,11 @@ def test_a_pattern_that_cannot_be_used_is_refused(pattern: str) -> None:
 
 def test_a_long_text_takes_time_in_proportion_to_its_length() -> None:
     privacy = GroupPrivacy(True, ("(a|a)*b", "(x+x+)+y"))
-    began = time.perf_counter()
-    hidden(privacy, a="a" * 200_000, b="x" * 200_000, c="/home/" * 30_000, d="user: a " * 30_000)
-    assert time.perf_counter() - began < 5
+
+    def cpu_s(size: int) -> float:
+        began = time.process_time()
+        hidden(privacy, a="a" * size, b="x" * size, c="/home/" * size, d="user: a " * size)
+        return time.process_time() - began
+
+    cpu_s(1_000)
+    assert cpu_s(40_000) < 3 * cpu_s(20_000) + 0.5

@@ -164,7 +164,7 @@ STAT = {"st_size": 4_711, "st_ino": 9}
 
 
 def image_of(target: dict[str, Any], **file: Any) -> BinarySeen:
-    """What an exec of Jamf Protect, which adds hashes, says of the image."""
+    """Returns the image in an exec event of Jamf Protect, which adds hashes."""
     path = target["executable"]["path"]
     executable = {"path": path, "stat": STAT, "sha256": SHA256, "sha1": SHA1, **file}
     content = {"target": {**target, "executable": executable}, "image_cputype": 0x0100_000C}

@@ -84,9 +84,16 @@ def test_joined_tables_tell_of_signature_and_version(joined: dict[str, Any], kno
 
 def executed(**more: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        "event_type": "exec", "pid": 20, "pidversion": 7, "parent": 10, "path": "/opt/curl",
-        "cmdline": "curl", "time": 1_700_000_000, "signing_id": "org.curl", "cdhash": "12" * 20,
-    }  # fmt: skip
+        "event_type": "exec",
+        "pid": 20,
+        "pidversion": 7,
+        "parent": 10,
+        "path": "/opt/curl",
+        "cmdline": "curl",
+        "time": 1_700_000_000,
+        "signing_id": "org.curl",
+        "cdhash": "12" * 20,
+    }
     return result("es_process_events", **columns | more)
 
 

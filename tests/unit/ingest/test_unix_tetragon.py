@@ -125,9 +125,13 @@ SHA256, SHA1 = "73" * 32, "0b" * 20
 def hook(function: str, argument: dict[str, Any], ima_hash: Any) -> dict[str, Any]:
     args = [argument, {"uint_arg": 4}]
     return event(
-        "process_lsm", process=CURL, parent=SHELL, function_name=function, args=args,
+        "process_lsm",
+        process=CURL,
+        parent=SHELL,
+        function_name=function,
+        args=args,
         ima_hash=ima_hash,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

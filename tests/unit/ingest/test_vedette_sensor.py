@@ -91,8 +91,20 @@ def test_the_order_in_a_batch_does_not_matter() -> None:
 
 
 def test_a_program_that_ran_before_the_sensor_was_not_seen_to_start() -> None:
-    out = sent([event("start", BASE_US + 9, 7, BASE_US, path="/bin/old", ppid=500,
-                      parent_start_us=BASE_US - 9, implicit=True)])  # fmt: skip
+    out = sent(
+        [
+            event(
+                "start",
+                BASE_US + 9,
+                7,
+                BASE_US,
+                path="/bin/old",
+                ppid=500,
+                parent_start_us=BASE_US - 9,
+                implicit=True,
+            )
+        ]
+    )
     process_id, values = of_path(out, "/bin/old")
     assert process_id == process_id_from_start(1, 7, BASE_US)
     assert "creation_observed" not in values
@@ -116,19 +128,38 @@ def test_a_blocked_start_of_a_fresh_fork_is_its_parents() -> None:
     out = sent(
         [
             event("start", BASE_US, 500, BASE_US, path="/bin/bash"),
-            event("block", CHILD_US, 501, CHILD_US, path="/tmp/evil", md5="9a" * 16, ppid=500,
-                  parent_start_us=BASE_US),
+            event(
+                "block",
+                CHILD_US,
+                501,
+                CHILD_US,
+                path="/tmp/evil",
+                md5="9a" * 16,
+                ppid=500,
+                parent_start_us=BASE_US,
+            ),
         ]
-    )  # fmt: skip
+    )
     (block,) = only(Processblock, out)
     assert (block.process_id, block.md5) == (SHELL, "9a" * 16)
 
 
 def test_a_connection_that_isolation_stopped_is_a_block_too() -> None:
     out = sent(
-        [event("net", BASE_US, 5, BASE_US, direction="out", proto=6, remote_ip="203.0.113.7",
-               remote_port=443, blocked=True)]
-    )  # fmt: skip
+        [
+            event(
+                "net",
+                BASE_US,
+                5,
+                BASE_US,
+                direction="out",
+                proto=6,
+                remote_ip="203.0.113.7",
+                remote_port=443,
+                blocked=True,
+            )
+        ]
+    )
     (block,) = only(Processblock, out)
     assert (block.block_type, block.path) == (1, "203.0.113.7:443")
     assert len(only(Netconn, out)) == 1

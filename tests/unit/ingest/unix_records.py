@@ -23,7 +23,7 @@ def records_of(*sent: dict[str, Any] | str, host: str = "web1.example") -> list[
 
 
 def outcomes_of(records: Iterable[Record], ctx: HostContext | None = None) -> list[Outcome]:
-    """What the records of one host report, learned from all of them first."""
+    """Returns the outcomes of one host's records after all have contributed to its context."""
     context = ctx or HostContext(1)
     batch = list(records)
     for record in batch:

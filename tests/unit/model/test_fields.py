@@ -3,9 +3,9 @@
 import pytest
 
 from vedette.model.binary_fields import BINARY, BINARY_LISTS
-from vedette.model.columns import EVENT_KINDS, KEY, METADATA
+from vedette.model.columns import EVENT_KINDS, KEY, METADATA, SHAPE
 from vedette.model.field import Field
-from vedette.model.fields import DERIVED, JOINS, PROCESS, SHAPE_COLUMN, is_event_source
+from vedette.model.fields import DERIVED, JOINS, PROCESS, is_event_source
 from vedette.model.indexes import INDEXES
 from vedette.query.compile.binary_sql import BINARY_COLUMNS
 
@@ -13,7 +13,7 @@ COLUMNS = {
     *(column.name for column in (*KEY, *METADATA)),
     *(column.name for kind in EVENT_KINDS for column in kind.columns),
     *(f"{kind.name}_count" for kind in EVENT_KINDS),
-    SHAPE_COLUMN,
+    SHAPE.name,
 }
 
 

@@ -1,7 +1,6 @@
 """Memoization: a repeated text is computed once, a long one is not cached."""
 
-from vedette.limits import MEMOIZED_CHARS_MAX
-from vedette.model.memoize import memoize
+from vedette.model.memoize import MEMOIZED_CHARS_MAX, memoize
 
 
 def test_a_text_is_computed_once_until_the_cache_is_full() -> None:

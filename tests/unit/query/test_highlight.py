@@ -1,4 +1,4 @@
-"""What is marked in a value: the text that matched, by the rule of its field."""
+"""Highlighted parts of a value: the text that matched by the rule of its field."""
 
 import pytest
 import re2
@@ -38,13 +38,19 @@ def marked(query: str, column: str, value: str) -> str:
         ("path:win*", "path", r"c:\<windows\notepad.exe>"),
         ("filemod:.dll", "filemod_path", r"c:\a<.dll>"),
         (r"filemod:c:\temp" + "\\", "filemod_path", r"<c:\temp\a.dll>"),
-        (r"regmod:currentcontrolset\services\x", "regmod_path",
-         r"\registry\machine\system\<ControlSet001\services\x>"),
+        (
+            r"regmod:currentcontrolset\services\x",
+            "regmod_path",
+            r"\registry\machine\system\<ControlSet001\services\x>",
+        ),
         ("cmdline:/d", "cmdline", CMD.replace("/d", "</d>")),
         (r"cmdline:c:\windows", "cmdline", CMD.replace(r"C:\Windows", r"<C:\Windows>")),
         ("cmdline:.exe", "cmdline", CMD.replace("rundll32.exe", "<rundll32.exe>")),
-        ("cmdline:execute*", "cmdline",
-         CMD.replace("ExecuteScheduledSPPCreation", "<ExecuteScheduledSPPCreation>")),
+        (
+            "cmdline:execute*",
+            "cmdline",
+            CMD.replace("ExecuteScheduledSPPCreation", "<ExecuteScheduledSPPCreation>"),
+        ),
         ('cmdline:"-k netsvcs -p"', "cmdline", "svchost.exe <-k netsvcs -p> -s gpsvc"),
         ("cmdline:/user:", "cmdline", r"net use </user:>corp\bob"),
         ("cmdline:http:", "cmdline", "curl <http:>//foo.com/x"),
@@ -74,7 +80,7 @@ def marked(query: str, column: str, value: str) -> str:
         ("cmdline:/nologo", "cmdline", "cscript /</nologo> x.js"),
         ("cmdline:/", "cmdline", "cmd </c> x </d>"),
     ],
-)  # fmt: skip
+)
 def test_the_matched_text_is_marked(query: str, column: str, expected: str) -> None:
     value = expected.replace("<", "").replace(">", "")
     assert marked(query, column, value) == expected

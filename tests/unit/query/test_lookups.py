@@ -3,6 +3,7 @@
 import pytest
 
 from tests.unit.query.test_corpus import NOW_US, cases
+from vedette.model.columns import METADATA
 from vedette.model.indexes import INDEXES, index_name
 from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name, suffix_tokens_sql
 from vedette.query import Condition, check, compile_segments, parse
@@ -22,9 +23,16 @@ def compiled(text: str, indexes: SuffixIndexes = NO_SUFFIX_INDEXES) -> Condition
     return compile_segments(check(parse(text), now_us=NOW_US), indexes=indexes)
 
 
+STORED = {column.name: column.physical for column in METADATA}
+
+
 def named_in(sql: str) -> set[str]:
     """The skip indexes of the columns that a statement names."""
-    by_column = {index_name(column) for column, _ in INDEXES if f"`{column}`" in sql}
+    by_column = {
+        index_name(column)
+        for column, _ in INDEXES
+        if f"`{column}`" in sql or f"`{STORED.get(column, column)}`" in sql
+    }
     return by_column | {
         suffix_index_name(column) for column in SUFFIX_COLUMNS if suffix_tokens_sql(column) in sql
     }

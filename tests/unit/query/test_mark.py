@@ -1,7 +1,6 @@
 """Marking is bounded: by progress, by marks a value and by characters a page."""
 
-from vedette import limits
-from vedette.query.mark import Budget, marked, spans
+from vedette.query.mark import HIGHLIGHT_MARKS_MAX, Budget, marked, spans
 from vedette.query.pattern import compile_pattern
 
 
@@ -29,7 +28,7 @@ def test_overlapping_matches_are_one_mark() -> None:
 def test_a_value_has_at_most_so_many_marks() -> None:
     value = "a " * 30_000
     found = spans([compile_pattern("(a)"), compile_pattern("(?:^| )(a)")], value)
-    assert len(found) == limits.HIGHLIGHT_MARKS_MAX
+    assert len(found) == HIGHLIGHT_MARKS_MAX
 
 
 def test_a_budget_ends_the_marking_of_a_page() -> None:

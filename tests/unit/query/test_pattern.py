@@ -15,7 +15,8 @@ CHARACTERS = (
     "aB9_ .-\x00\x7f\u00a0é߀\u0301\u2019\u3000中\u0660Ⅷ😀\ud7ff\ue000\uffff\U0010ffffﬀİ\u212a"
 )
 PROGRAM_SIZE_MAX = 2_000
-"""Of 100 words; with classes of all letters it is 109,000, which takes 50 ms."""
+"""Maximum program size of a pattern of 100 words. With classes of all letters it would be 109,000,
+which takes 50 ms."""
 
 
 def test_words_are_found_as_with_classes_of_all_letters() -> None:

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 
 from tests.support.forms import in_form
 from vedette.errors import QueryError
-from vedette.limits import QUERY_SUBQUERIES_MAX
 from vedette.model.binary_fields import BINARY
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA
 from vedette.model.field import Catalogue, FieldKind
-from vedette.model.fields import PROCESS
+from vedette.model.fields import PROCESS, RULE_HITS
 from vedette.query import (
     Checked,
     check,
@@ -33,6 +32,7 @@ from vedette.query import (
     parse,
 )
 from vedette.query.compile.binary_sql import BINARY_COLUMNS
+from vedette.query.compile.segments_sql import QUERY_SUBQUERIES_MAX
 
 HOSTILE = (
     "' OR 1=1 --",
@@ -79,6 +79,7 @@ COLUMNS = {
     *(column.name for column in (*KEY, *METADATA)),
     *(column.name for kind in EVENT_KINDS for column in kind.columns),
     *(f"{kind.name}_count" for kind in EVENT_KINDS),
+    *RULE_HITS.values(),
 }
 
 

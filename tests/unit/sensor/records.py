@@ -19,9 +19,14 @@ def datagram(kind: int, text: str, serial: int = 1, at: str = f"{SECOND}.125") -
 def call(number: int, **members: object) -> str:
     """The SYSCALL record of an x86-64 call."""
     usual: dict[str, object] = {
-        "success": "yes", "exit": 0, "a0": "0", "a1": "0", "a2": "0", "auid": 1000,
+        "success": "yes",
+        "exit": 0,
+        "a0": "0",
+        "a1": "0",
+        "a2": "0",
+        "auid": 1000,
         "exe": "/usr/bin/x",
-    }  # fmt: skip
+    }
     return _CALL.format(number=number, **{**usual, **members})
 
 

@@ -1,11 +1,13 @@
 """Settings: layers, origins, and what is refused."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from vedette import limits
+from vedette.ingest.framing.inflate import BODY_INFLATED_BYTES_MAX
+from vedette.pipeline.batch.segment_assigner import SEGMENT_EVENTS_MAX
 from vedette.settings import Loaded, SettingsError, catalogue, load, shown
 
 
@@ -19,8 +21,25 @@ def _load(
 
 def test_without_anything_every_value_is_its_default(tmp_path: Path) -> None:
     loaded = load(flags={}, environ={})
-    assert loaded.settings.data == Path("vedette-data")
+    assert loaded.settings.data == Path("vedette-data").absolute()
     assert {str(origin) for origin in loaded.origins.values()} == {"default"}
+
+
+def test_no_path_depends_on_the_working_directory_once_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("own.toml").write_text('tls_key = "key.pem"\n')
+    names = [one.name for one in catalogue().values() if Path in (one.type, *get_args(one.type))]
+    environ = {f"VEDETTE_{name.upper()}": name for name in names[1:] if name != "tls_key"}
+    settings = load(
+        flags={names[0]: Path(names[0])}, environ=environ, config=Path("own.toml")
+    ).settings
+    monkeypatch.chdir(tmp_path)
+    assert {getattr(settings, name) for name in names} == {
+        tmp_path / "here" / ("key.pem" if name == "tls_key" else name) for name in names
+    }
 
 
 def test_flags_go_before_the_environment_before_the_file(tmp_path: Path) -> None:
@@ -183,11 +202,11 @@ def test_every_setting_says_what_it_is_for(tmp_path: Path) -> None:
     ("name", "limit"),
     [
         ("body_bytes_max", limits.BODY_BYTES_MAX),
-        ("body_inflated_bytes_max", limits.BODY_INFLATED_BYTES_MAX),
+        ("body_inflated_bytes_max", BODY_INFLATED_BYTES_MAX),
         ("queue_bytes_max", limits.QUEUE_BYTES_MAX),
         ("commit_bytes_max", limits.COMMIT_BYTES_MAX),
         ("commit_wait_ms", limits.COMMIT_WAIT_MS),
-        ("process_events_max", limits.SEGMENT_EVENTS_MAX),
+        ("process_events_max", SEGMENT_EVENTS_MAX),
     ],
 )
 def test_the_defaults_are_the_limits_of_the_design(name: str, limit: int) -> None:

@@ -1,1 +1,1 @@
-"""Commands about users, what they may do, and what they did."""
+"""Commands for users, their permissions, and the audit log."""

@@ -1,4 +1,4 @@
-"""`vedette approvedlist`: the way back in for whoever locked themselves out."""
+"""`vedette approvedlist`: readmits administrators who locked themselves out."""
 
 from typing import Annotated
 
@@ -33,7 +33,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Approve addresses."""
+    """Approve client addresses or CIDR blocks."""
     with open_state(data, config) as database:
         approved_addresses.add(database, address)
     typer.echo(f"approved {', '.join(address)}")

@@ -1,4 +1,4 @@
-"""`vedette audit`: the audit log, and the proof that it is whole."""
+"""`vedette audit`: lists the audit log and verifies its integrity."""
 
 from dataclasses import asdict
 from typing import Annotated

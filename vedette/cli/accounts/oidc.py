@@ -1,4 +1,4 @@
-"""`vedette oidc`: identity providers, and who signs in with which identity. Works on the state
+"""`vedette oidc`: identity providers, and links between identities and users. Works on the state
 database, also while the server runs."""
 
 import inspect
@@ -51,7 +51,7 @@ TeamOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
-    """What is said of a provider; None for what is not."""
+    """Provider settings given on the command line; None if not given."""
 
     secret_stdin: StdinOption = False
     label: LabelOption = None
@@ -75,8 +75,8 @@ class ProviderOptions:
 
 
 def _with_provider_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of ProviderOptions, in the place of its parameter
-    `options`, which it is called with."""
+    """Decorator that replaces the parameter `options` of a command by an option for each field of
+    ProviderOptions, and passes the values as a ProviderOptions."""
     shared = inspect.signature(ProviderOptions).parameters
     own = inspect.signature(command).parameters
 

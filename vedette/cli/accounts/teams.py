@@ -1,4 +1,4 @@
-"""`vedette team`: a team has a role in sensor groups, its members have that role."""
+"""`vedette team`: a team has roles in sensor groups, which its members share."""
 
 from typing import Annotated
 

@@ -1,5 +1,5 @@
-"""`vedette token`: works on the state database, also while the server runs (a revocation is in
-force there within a second)."""
+"""`vedette token`: works on the state database, also while the server runs. The server applies a
+revocation within a second."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -119,7 +119,7 @@ def revoke(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """End a token."""
+    """Revoke a token by id."""
     with open_state(data, config) as database:
         tokens.revoke(database, token_id, SystemClock().now_us())
     typer.echo(f"revoked token {token_id}")

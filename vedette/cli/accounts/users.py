@@ -57,7 +57,7 @@ def add(
 def list_users(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All users."""
+    """List all users and their teams."""
     with open_state(data, config) as database:
         found = users.all_users(database)
     if as_json:
@@ -87,7 +87,7 @@ def show(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """One user."""
+    """Show one user by name."""
     with open_state(data, config) as database:
         body = _body(users.get(database, name))
     if as_json:
@@ -189,7 +189,8 @@ def link(name: NameArgument, data: DataOption = None, config: ConfigOption = Non
 
 
 def sign_in_address(url: str, secret: str, path: str = "/ui/alerts") -> str:
-    """Where a link leads: browsers send nobody what stands behind the `#`."""
+    """Returns the address of a sign-in link. The secret follows the `#`, because browsers do not
+    send that part."""
     return f"{url}/ui/sign-in?next={path}#link={secret}"
 
 

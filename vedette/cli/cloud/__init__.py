@@ -1,1 +1,1 @@
-"""`vedette cloud`: who may use the cloud side."""
+"""`vedette cloud`: roles, apps and keys of the cloud API."""

@@ -1,7 +1,8 @@
 """Exports alerts through search v7 to files, page by page.
 
-After the rows of a page are on disk, the checkpoint says how much the files hold and where the
-search goes on. What lies behind that was left by a run that was killed, and is cut off.
+After the rows of a page are on disk, the checkpoint records the size of the files and the time at
+which the search continues. A killed run may leave data beyond that size, which the next run cuts
+off.
 """
 
 import json
@@ -15,17 +16,22 @@ from typing import Any
 from vedette.blobs.local_directory import sync_folder
 from vedette.cli.cloud.export_files import ExportFiles
 from vedette.errors import BadRequestError
-from vedette.limits import ALERT_EXPORT_SPAN_DAYS
+from vedette.limits import Limit
+
+ALERT_EXPORT_SPAN_DAYS: Limit[int] = 30
+"""Days per search of `vedette alerts export`. Longer exports run month by month, as the API
+requires."""
+
 
 Search = Callable[[dict[str, Any]], list[dict[str, Any]]]
-"""Answers the body of a search with its results."""
+"""Sends the body of a search and returns its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far an export is. `at` is the next start (ISO 8601, UTC), `size` that of the files
-    (`export_files.py`), `rows` how many alerts they have; `seen` are ids of exported alerts of that
-    very time."""
+    """Progress of an export. `at` is the next start (ISO 8601, UTC), `size` the size of the files
+    (`export_files.py`), `rows` the number of exported alerts; `seen` has ids of exported alerts
+    with exactly that time."""
 
     at: str
     size: int = 0
@@ -34,7 +40,8 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path) -> Checkpoint | None:
-    """None when there is none. Raises BadRequestError for another kind of file."""
+    """Reads a checkpoint, None if the file does not exist. Raises BadRequestError for another kind
+    of file."""
     try:
         body = json.loads(path.read_bytes())
         found = Checkpoint(body["at"], int(body["size"]), int(body["rows"]), tuple(body["seen"]))
@@ -47,7 +54,7 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Replaces the file at once, and durably: a reader sees the old one or the new one."""
+    """Replaces the file atomically and durably: a reader sees the old or the new contents."""
     draft = path.with_name(path.name + ".draft")
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(checkpoint), file)
@@ -60,9 +67,9 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 def export(
     search: Search, files: ExportFiles, kept: Path, begin: Checkpoint, end: datetime, rows: int
 ) -> Iterator[Checkpoint]:
-    """Exports up to `end`; yields the checkpoint after each page."""
+    """Exports alerts up to `end`; yields the checkpoint after each page."""
     write_checkpoint(kept, begin)
-    end = moment(instant(end))  # as exact as the checkpoints that it is compared with
+    end = moment(instant(end))  # same precision as the checkpoints
     now = begin
     while moment(now.at) < end:
         until = min(end, moment(now.at) + timedelta(days=ALERT_EXPORT_SPAN_DAYS))
@@ -76,9 +83,10 @@ def export(
 def _pages(
     search: Search, begin: Checkpoint, until: datetime, rows: int
 ) -> Iterator[tuple[list[dict[str, Any]], Checkpoint]]:
-    """New alerts of each page up to `until`, and where to go on after it.
+    """Yields the new alerts of each page up to `until`, with the checkpoint after it.
 
-    A full page goes on at the time of its last alert, without those that were there already.
+    After a full page the search continues at the time of its last alert, without alerts already
+    seen.
     """
     at, seen = begin.at, set(begin.seen)
     while True:
@@ -97,7 +105,7 @@ def _pages(
 
 
 def moment(text: str) -> datetime:
-    """A time in ISO 8601, UTC where it names no zone. Raises BadRequestError."""
+    """Parses an ISO 8601 time, in UTC unless it names a zone. Raises BadRequestError."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -106,5 +114,5 @@ def moment(text: str) -> datetime:
 
 
 def instant(time: datetime) -> str:
-    """The same in milliseconds, as the search takes it."""
+    """Formats a time in milliseconds, as the search expects it."""
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

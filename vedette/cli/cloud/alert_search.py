@@ -1,7 +1,7 @@
-"""Alert search v7 of a server, asked until it answers.
+"""Alert search v7 of a server, with retries.
 
-Between two pages of an export a server may be busy, or be restarted on another port and with other
-tokens. Behind a balancer another one may answer each request.
+During an export a server may be busy, or restart on another port and with other tokens. Behind a
+load balancer each request may reach a different server.
 """
 
 import time
@@ -17,34 +17,44 @@ import typer
 from vedette.bootstrap.local_access import ELSEWHERE, LocalAccess, read_access
 from vedette.cli.options import local_headers
 from vedette.errors import BadRequestError, StartError, UnavailableError
-from vedette.limits import (
-    ALERT_EXPORT_CONNECT_S,
-    ALERT_EXPORT_PAUSE_MAX_S,
-    ALERT_EXPORT_PAUSE_S,
-    ALERT_EXPORT_REFUSED_S,
-    ALERT_EXPORT_REQUEST_S,
-)
+from vedette.limits import Limit
 from vedette.simulate.bulk_client import tls_context
+
+ALERT_EXPORT_REQUEST_S: Limit[float] = 300.0
+"""Timeout of an export request (s): a full page from a busy server takes seconds."""
+
+ALERT_EXPORT_CONNECT_S: Limit[float] = 10.0
+"""Connection timeout of an export (s), after which a load balancer may choose another server."""
+
+ALERT_EXPORT_REFUSED_S: Limit[float] = 600.0
+"""Seconds for which an export retries requests to a busy server (429, 503)."""
+
+ALERT_EXPORT_PAUSE_S: Limit[float] = 1.0
+"""Minimum seconds between retries of an export."""
+
+ALERT_EXPORT_PAUSE_MAX_S: Limit[float] = 60.0
+"""Maximum seconds that an export waits on request of the server."""
+
 
 _BUSY: Final = frozenset({429, 502, 503, 504})
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-"""Hosts that a token is sent to without TLS."""
+"""Hosts to which tokens are sent without TLS."""
 
 Json = dict[str, Any]
 
 Find = Callable[[], LocalAccess | None]
-"""Address, token and certificate of a server, as they are now; None while there is none."""
+"""Returns current address, token and certificate of a server; None if there is none."""
 
 
 def local_server(data: Path) -> Find:
-    """The one that runs on a data directory."""
+    """Finds the server that runs on a data directory."""
     return lambda: read_access(data)
 
 
 def remote_server(url: str, token_file: Path, ca: Path | None) -> Find:
-    """One at an address, or a balancer before several. The token may be replaced in its file.
-    Raises BadRequestError."""
+    """Finds a server, or a load balancer, by its URL. The token in the file may be replaced at any
+    time. Raises BadRequestError."""
     _check(url, ca)
 
     def find() -> LocalAccess:
@@ -74,8 +84,8 @@ def _check(url: str, ca: Path | None) -> None:
 
 
 class AlertSearch:
-    """With `waits_forever` it waits for a server that is away or busy for ever, else for
-    `ALERT_EXPORT_REFUSED_S` seconds. Raises StartError when no server runs at the beginning."""
+    """Searches alerts with retries: forever with `waits_forever`, else for `ALERT_EXPORT_REFUSED_S`
+    seconds. Raises StartError if no server runs at the start."""
 
     def __init__(self, find: Find, org_key: str, *, waits_forever: bool) -> None:
         self._find = find
@@ -92,20 +102,19 @@ class AlertSearch:
         self._client.close()
 
     def __call__(self, body: Json) -> list[Json]:
-        """The results of a search. Raises BadRequestError when the server refuses it,
-        UnavailableError when it stays away."""
+        """Returns the results of a search. Raises BadRequestError if the server rejects it,
+        UnavailableError if the server stays unavailable."""
         self._note_export()
         found: list[Json] = self._answered("POST", self._path, body).json()["results"]
         return found
 
     def begin_export(self, params: str, form: str) -> None:
-        """Before the first search the server writes into its audit log that its alerts are taken as
-        files."""
+        """Requests that the server records the export in its audit log before the first search."""
         self._export = {"view": "alerts", "params": params, "format": form}
 
     def _note_export(self) -> None:
-        """An app of the cloud side may search, and cannot note an export: a warning
-        says so."""
+        """Records the export. An app of the cloud API may search but not record exports, which
+        prints a warning."""
         export, self._export = self._export, None
         if export is None:
             return
@@ -115,7 +124,7 @@ class AlertSearch:
             typer.echo(f"the export is not in the audit log: {error.message}", err=True)
 
     def now(self) -> datetime:
-        """By the clock of the server, which alerts have their times from."""
+        """Returns the time of the server's clock, which sets the times of alerts."""
         if self._access.pid != ELSEWHERE:
             return datetime.now(UTC)
         date = self._answered("GET", "/healthz").headers.get("Date", "")
@@ -138,7 +147,7 @@ class AlertSearch:
             time.sleep(_pause_s(answer))
 
     def _ask(self, method: str, path: str, body: Json | None) -> httpx.Response | httpx.HTTPError:
-        """One request; an answer other than success is one that may be different the next time."""
+        """Sends a request. A returned response without success is worth a retry."""
         try:
             answer = self._client.request(method, path, json=body)
         except httpx.HTTPError as error:
@@ -150,10 +159,10 @@ class AlertSearch:
         return answer
 
     def _follow(self) -> bool:
-        """Uses the address and token of a server that was started since; whether there is one."""
+        """Switches to the address and token of a restarted server. Returns whether there is one."""
         try:
             access = self._find()
-        except BadRequestError:  # its token is being replaced
+        except BadRequestError:  # the token file is being replaced
             return False
         if access is None or access == self._access:
             return False
@@ -176,7 +185,7 @@ def _reason(answer: httpx.Response | httpx.HTTPError) -> str:
 
 
 def _pause_s(answer: httpx.Response | httpx.HTTPError) -> float:
-    """What a busy server asks to wait, within bounds."""
+    """Returns the delay that a busy server requests, within limits."""
     asked = answer.headers.get("Retry-After", "") if isinstance(answer, httpx.Response) else ""
     seconds = float(asked) if asked.isascii() and asked.isdecimal() else ALERT_EXPORT_PAUSE_S
     return min(max(seconds, ALERT_EXPORT_PAUSE_S), ALERT_EXPORT_PAUSE_MAX_S)

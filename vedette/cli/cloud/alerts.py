@@ -22,11 +22,14 @@ from vedette.cli.cloud.alert_search import AlertSearch, Find, local_server, remo
 from vedette.cli.cloud.export_files import ExportFiles, locked, open_files
 from vedette.cli.options import ConfigOption, DataOption, load_settings
 from vedette.errors import BadRequestError
-from vedette.limits import (
-    ALERT_EXPORT_FOLLOW_S,
-    ALERT_EXPORT_LAG_S,
-    ALERT_V7_ROWS_MAX,
-)
+from vedette.limits import ALERT_V7_ROWS_MAX, Limit
+
+ALERT_EXPORT_LAG_S: Limit[int] = 60
+"""Seconds by which an export lags behind the clock, because newer alerts may not all be visible."""
+
+ALERT_EXPORT_FOLLOW_S: Limit[float] = 10.0
+"""Seconds between polls of `vedette alerts export --follow`."""
+
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -102,7 +105,7 @@ def export_alerts(
 def _export(
     search: AlertSearch, files: ExportFiles, kept: Path, first: Checkpoint, end: str, rows: int
 ) -> Checkpoint:
-    """Exports up to a minute ago, or to `end`; where it goes on from there."""
+    """Exports up to a minute ago, or to `end`. Returns the checkpoint to continue from."""
     settled = search.now() - timedelta(seconds=ALERT_EXPORT_LAG_S)
     until = min(moment(end), settled) if end else settled
     since, last = moment(first.at), first

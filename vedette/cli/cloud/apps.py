@@ -1,5 +1,5 @@
 """`vedette cloud app`: apps of the identity platform, native keys, and signing keys. Works on the
-state database, also while the server runs (changes are in force there within a second)."""
+state database, also while the server runs, which applies changes within a second."""
 
 from typing import Annotated
 

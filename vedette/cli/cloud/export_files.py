@@ -1,5 +1,5 @@
-"""Where `vedette alerts export` writes: a file of JSON lines, or a directory of Parquet files; and
-the lock that keeps two runs from one checkpoint."""
+"""Output of `vedette alerts export`: a file of JSON lines, or a directory of Parquet files; and the
+lock that prevents two runs from using the same checkpoint."""
 
 import fcntl
 import json
@@ -17,19 +17,19 @@ Alerts = Sequence[dict[str, Any]]
 
 
 class ExportFiles(Protocol):
-    """What a checkpoint says the end of."""
+    """The output files. A checkpoint records how far each file was written."""
 
     def append(self, page: Alerts, size: int) -> int:
-        """Writes a page, durably, behind what `size` says; the size after it."""
+        """Writes a page durably after the given size. Returns the size after it."""
         ...
 
 
 class LinesFile:
-    """A file of JSON lines. `size` is its bytes."""
+    """A file of JSON lines. `size` is its number of bytes."""
 
     def __init__(self, file: IO[bytes], path: Path, size: int) -> None:
-        """Cuts off what lies behind `size`: a run that was killed left it. Raises BadRequestError
-        where the file is shorter."""
+        """Cuts off data beyond `size`, which a killed run left. Raises BadRequestError if the file
+        is shorter."""
         if file.seek(0, os.SEEK_END) < size:
             raise BadRequestError(f"{path}: shorter than its checkpoint says")
         file.truncate(size)
@@ -44,11 +44,11 @@ class LinesFile:
 
 
 class ParquetFiles:
-    """A directory with a file for each page that has alerts. `size` is how many files it has; one
-    that a killed run left behind them is written anew."""
+    """A directory with a file per page with alerts. `size` is its number of files. A file beyond
+    them, which a killed run left, is overwritten."""
 
     def __init__(self, folder: Path, size: int) -> None:
-        """Raises BadRequestError where files are missing."""
+        """Raises BadRequestError if files are missing."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         if size and not self._path(size).exists():
@@ -85,7 +85,7 @@ def open_files(output: Path, file_format: str, size: int) -> Iterator[ExportFile
 
 @contextmanager
 def locked(checkpoint: Path) -> Iterator[None]:
-    """Raises ConflictError while another run has the checkpoint."""
+    """Locks a checkpoint. Raises ConflictError while another run uses it."""
     path = checkpoint.with_name(checkpoint.name + ".lock")
     with path.open("a") as file:
         try:

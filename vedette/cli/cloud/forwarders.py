@@ -11,7 +11,11 @@ from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_setti
 from vedette.cli.printing import print_json, print_table
 from vedette.cli.running_server import answered, running_server
 from vedette.errors import BadRequestError
-from vedette.limits import FORWARDER_FILE_BYTES_MAX
+from vedette.limits import Limit
+
+FORWARDER_FILE_BYTES_MAX: Limit[int] = 1 << 20
+"""Bytes of a file that configures forwarders."""
+
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -60,7 +64,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add a forwarder."""
+    """Add a forwarder to the running server."""
     secrets = {key: _secret(Path(file)) for key, file in _pairs(secret_file, "--secret").items()}
     body: dict[str, Any] = {
         "name": name,
@@ -111,9 +115,13 @@ def list_forwarders(
     headings = ("name", "to", "type", "state", "records", "last sent", "problem")
     rows = [
         (
-            *(one["name"], one["destination"]["kind"], stream["type"]),
+            one["name"],
+            one["destination"]["kind"],
+            stream["type"],
             stream["state"] if one["enabled"] else "disabled",
-            *(stream["records"], (stream["sent"] or "")[:19], stream["error"]),
+            stream["records"],
+            (stream["sent"] or "")[:19],
+            stream["error"],
         )
         for one in found
         for stream in one["streams"]
@@ -164,7 +172,7 @@ def _base(data: Path | None, config: Path | None) -> str:
 
 
 def _found(server: httpx.Client, base: str, name: str) -> str:
-    """The path of the forwarder with a name or id. Raises BadRequestError."""
+    """Returns the path of the forwarder with a name or id. Raises BadRequestError."""
     for one in answered(server.get(base))["results"]:
         if name in (one["name"], one["id"]):
             return f"{base}/{one['id']}"

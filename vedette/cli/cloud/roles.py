@@ -1,4 +1,4 @@
-"""`vedette cloud role`: sets of permissions, for the apps and keys of the cloud side."""
+"""`vedette cloud role`: sets of permissions, for apps and keys of the cloud API."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table
-from vedette.model.permission import PERMISSIONS
+from vedette.model.rights.permission import PERMISSIONS
 from vedette.state.accounts import cloud_roles
 from vedette.state.accounts.cloud_roles import RoleChange
 from vedette.state.db.database import Database
@@ -35,7 +35,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add a role."""
+    """Add a role for apps."""
     with open_state(data, config) as database:
         new = RoleChange(name, description, permission, _groups(database, group))
         role = cloud_roles.add(database, new)
@@ -74,7 +74,7 @@ def delete(name: NameArgument, data: DataOption = None, config: ConfigOption = N
 def list_roles(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All roles."""
+    """List all roles, with their groups and permissions."""
     with open_state(data, config) as database:
         rows = [
             {

@@ -1,1 +1,1 @@
-"""`vedette cluster`: what is typed about a ClickHouse cluster."""
+"""`vedette cluster`: commands for a ClickHouse cluster."""

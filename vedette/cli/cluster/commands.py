@@ -1,4 +1,4 @@
-"""`vedette cluster`: setting up a ClickHouse cluster, and growing it."""
+"""`vedette cluster`: setup and growth of a ClickHouse cluster."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -65,7 +65,7 @@ def init(
     settings = cluster_settings(data, config, assignments)
     account = setup.account_of(settings.clickhouse_dsn)
     database = database_of(settings.clickhouse_dsn)
-    # The database may not be there yet.
+    # The database may not exist yet.
     opened_in = "default" if dry_run else database
     with (
         administrator(settings, creates=not dry_run, database=opened_in) as engine,

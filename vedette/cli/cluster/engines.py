@@ -1,4 +1,4 @@
-"""Engines and settings of the commands about a cluster."""
+"""Engines and settings for the commands about a cluster."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,14 @@ from vedette.store.engine.client import ClickHouseEngine
 from vedette.store.engine.open import connect_engine, database_of
 
 ADMIN_VARIABLE: Final = "VEDETTE_CLUSTER_ADMIN_DSN"
-"""Not an option: others could read the password in the list of processes."""
+"""Environment variable instead of an option, which would expose the password in the process
+list."""
 
 
 def cluster_settings(
     data: Path | None, config: Path | None, assignments: Sequence[str] | None
 ) -> Settings:
-    """Raises BadRequestError where they name no cluster."""
+    """Loads the settings. Raises BadRequestError if they name no cluster."""
     settings = load_settings(data, config, assignments).settings
     if not settings.clickhouse_dsn:
         raise BadRequestError(
@@ -35,8 +36,8 @@ def cluster_settings(
 def administrator(
     settings: Settings, *, creates: bool = False, database: str = ""
 ) -> Iterator[ClickHouseEngine]:
-    """The cluster as its administrator, in the database of the servers unless another is named.
-    Raises BadRequestError where the variable is missing."""
+    """Connects to the cluster as its administrator, in the servers' database unless another is
+    named. Raises BadRequestError if the environment variable is missing."""
     dsn = os.environ.get(ADMIN_VARIABLE, "")
     if not dsn:
         raise BadRequestError(
@@ -55,7 +56,7 @@ def administrator(
 
 @contextmanager
 def server_engine(settings: Settings, *, creates: bool = False) -> Iterator[ClickHouseEngine]:
-    """The cluster as servers see it."""
+    """Connects to the cluster as servers do."""
     with _connected(settings.clickhouse_dsn, settings, creates=creates) as engine:
         yield engine
 
@@ -75,7 +76,7 @@ def _connected(
 
 @contextmanager
 def migrated_state(settings: Settings) -> Iterator[Database]:
-    """The state database of the servers, made or brought to this version."""
+    """Opens the servers' state database; creates it or migrates it to this version."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = open_database(settings.state_dsn, settings.data)
     try:

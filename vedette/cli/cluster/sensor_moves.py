@@ -1,4 +1,4 @@
-"""`vedette cluster move`: sensors go to another shard, while servers run."""
+"""`vedette cluster move`: moves sensors to another shard while servers run."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -56,7 +56,7 @@ def move_sensors(
 def _chosen(
     state: Database, known: ShardMap, sensors: Sequence[int], group: str, source: int
 ) -> list[int]:
-    """Sensors that are asked for, by number. Raises BadRequestError, NotFoundError."""
+    """Returns the selected sensors by number. Raises BadRequestError and NotFoundError."""
     if not (sensors or group or source):
         raise BadRequestError("say which sensors: --sensor, --group or --from")
     found = all_sensors(state)

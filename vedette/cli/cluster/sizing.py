@@ -1,4 +1,4 @@
-"""`vedette cluster plan` and `simulate`: how large a cluster has to be, without one."""
+"""`vedette cluster plan` and `simulate`: compute the size of a cluster without one."""
 
 from typing import Annotated, Final
 
@@ -9,7 +9,7 @@ from vedette.cluster.load_simulation import Load, Simulation, saturation
 from vedette.cluster.sizing import Fleet, Plan, plan
 
 _FLEET: Final = Fleet(endpoints=1, days=1)
-"""Has the defaults."""
+"""Provides the default values."""
 
 EndpointsOption = Annotated[int, typer.Option(min=1, max=10**9, help="Hosts that send telemetry.")]
 EventsOption = Annotated[
@@ -33,7 +33,8 @@ def plan_cluster(
         float, typer.Option(min=0.05, max=60, help="commit_wait_ms of the servers, in seconds.")
     ] = _FLEET.commit_wait_s,
 ) -> None:
-    """What a fleet needs: servers, shards, disk. The model is in docs/scaling.md."""
+    """Calculate the servers, shards and disk that a fleet needs. docs/scaling.md describes the
+    model."""
     fleet = Fleet(endpoints, days, events, peak, searches, commit_wait, replicas=replicas)
     print_table(("", ""), _rows(plan(fleet)))
 
@@ -54,9 +55,13 @@ def simulate_cluster(
 ) -> None:
     """Simulate a minute of a cluster with failures, then find the load it cannot keep up with."""
     load = Load(
-        events_per_second, servers=servers, shards=shards, failures=failures,
-        commit_wait_s=commit_wait, seed=seed,
-    )  # fmt: skip
+        events_per_second,
+        servers=servers,
+        shards=shards,
+        failures=failures,
+        commit_wait_s=commit_wait,
+        seed=seed,
+    )
     found = Simulation(load).run()
     most, beyond = saturation(load)
     counts = found.counts
@@ -81,17 +86,22 @@ def _rows(found: Plan) -> list[tuple[str, str]]:
         ("kept", f"{fleet.days} days: {_size(found.stored_bytes)} a copy"),
         ("one machine", f"{found.one_machine}: an embedded store on a few cores"),
         ("servers", f"{found.servers} with 16 cores, one of them to spare"),
-        ("shards", f"{found.shards} of {found.replicas} replicas with 16 cores, for "
-                   f"{found.bounded_by}"),
-        ("disk", f"{_size(found.replica_disk_bytes)} a replica, filled with "
-                 f"{_size(found.replica_bytes)}"),
+        (
+            "shards",
+            f"{found.shards} of {found.replicas} replicas with 16 cores, for {found.bounded_by}",
+        ),
+        (
+            "disk",
+            f"{_size(found.replica_disk_bytes)} a replica, filled with "
+            f"{_size(found.replica_bytes)}",
+        ),
         ("inserts", f"{found.inserts_a_shard_s:.0f} a second and shard"),
         ("also", "PostgreSQL with a standby, 3 Keepers, a bucket, a balancer"),
-    ]  # fmt: skip
+    ]
 
 
 def _size(byte_count: float) -> str:
-    """With two digits."""
+    """Formats a size with two significant digits."""
     unit, name = (1e12, "TB") if byte_count >= 1e11 else (1e9, "GB")
     digits = 2 if byte_count < unit else 1 if byte_count < 10 * unit else 0
     return f"{byte_count / unit:,.{digits}f} {name}"

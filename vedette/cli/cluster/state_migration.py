@@ -1,4 +1,4 @@
-"""`vedette cluster migrate-state`: from SQLite to PostgreSQL."""
+"""`vedette cluster migrate-state`: moves the state from SQLite to PostgreSQL."""
 
 from contextlib import closing
 

@@ -1,1 +1,1 @@
-"""`vedette import`: how do files of telemetry get into a store, with or without a server?"""
+"""`vedette import`: imports files of telemetry into a store, with or without a server."""

@@ -1,8 +1,8 @@
 """Hosts and time span of imported records, as the records state them.
 
-Common envelopes are read without decoding. Of other formats, whose files come from one host or a
-few, the first records are decoded and then every `IMPORT_DECODED_EVERY`th: decoding all would
-double the work of an import.
+Common envelopes are read without decoding. Files of other formats usually come from a single host
+or a few: their first records are decoded and then every `IMPORT_DECODED_EVERY`th, because decoding
+all would double the work of an import.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,17 @@ from vedette.cli.printing import time_text
 from vedette.importer.scan.header_scan import envelope
 from vedette.ingest.decode import decode
 from vedette.ingest.record import RecordError
-from vedette.limits import IMPORT_DECODED_EVERY, IMPORT_DECODED_FIRST, IMPORT_HOSTS_MAX
+from vedette.limits import Limit
+
+IMPORT_HOSTS_MAX: Limit[int] = 10_000
+"""Hosts that the summary of an import lists."""
+
+IMPORT_DECODED_FIRST: Limit[int] = 1_000
+"""Records without a common envelope that an import decodes for its summary of hosts and times
+before it takes samples only. Decoding all would double its work."""
+
+IMPORT_DECODED_EVERY: Limit[int] = 50
+"""Interval of decoded records after the first ones."""
 
 
 class Contents:
@@ -20,14 +30,14 @@ class Contents:
 
     def __init__(self) -> None:
         self.hosts: set[str] = set()
-        """`IMPORT_HOSTS_MAX` at most."""
+        """At most `IMPORT_HOSTS_MAX` hosts."""
         self.first_us = 0
         self.last_us = 0
         self._others = 0
-        """Records without a common envelope."""
+        """Number of records without a common envelope."""
 
     def add(self, records: Iterable[bytes]) -> None:
-        """Scan the records of one chunk."""
+        """Scans the records of a chunk."""
         others = self._others
         for record in records:
             if (seen := envelope(record)) is not None:
@@ -39,7 +49,7 @@ class Contents:
         self._others = others
 
     def body(self) -> dict[str, Any]:
-        """For programs."""
+        """Returns the hosts and the time span for JSON output."""
         return {
             "hosts": sorted(self.hosts),
             "first": time_text(self.first_us),
@@ -50,7 +60,7 @@ class Contents:
         try:
             found = decode(record)
         except RecordError:
-            return  # the server rejects it, with the reason
+            return  # the server rejects it with the reason
         for one in found:
             self._note(one.time_us, one.host)
 

@@ -1,8 +1,8 @@
-"""`vedette import PATH...`: import files of telemetry.
+"""`vedette import PATH...`: imports files of telemetry.
 
-Each path is read as one sequence in order of event time (`importer/file_sequence.py`) and sent to
-the server that runs on the data directory, or stored directly when none runs. The next path is
-read while one is sent, and the first while the store is opened.
+Each path is read as a sequence in order of event time (`importer/file_sequence.py`) and sent to the
+server that runs on the data directory, or stored directly if none runs. The next path is read while
+the current one is sent, and the first while the store is opened.
 """
 
 import errno
@@ -27,7 +27,7 @@ from rich.progress import (
 )
 
 from vedette.bootstrap.local_access import ELSEWHERE, LocalAccess, read_access
-from vedette.bootstrap.malloc_tuning import retain_freed_memory
+from vedette.bootstrap.memory.malloc_tuning import retain_freed_memory
 from vedette.bootstrap.reader_processes import ReaderLauncher
 from vedette.cli.importing import import_summary
 from vedette.cli.importing.import_sender import Answered, Connection, Sender
@@ -36,18 +36,21 @@ from vedette.cli.loading import loading
 from vedette.cli.options import DataOption, JsonOption, load_settings, local_headers
 from vedette.cli.printing import print_json
 from vedette.errors import StartError, UnavailableError
+from vedette.file_tree import regular_files
 from vedette.importer import file_sequence
-from vedette.limits import (
-    DISK_FREE_BYTES_MIN,
-    IMPORT_ATTEMPTS_MAX,
-    IMPORT_SHARED_BYTES_MIN,
-    OFFLINE_IMPORT_RETRY_S,
-)
+from vedette.limits import DISK_FREE_BYTES_MIN, IMPORT_ATTEMPTS_MAX, OFFLINE_IMPORT_RETRY_S, Limit
 from vedette.settings import Settings
+
+IMPORT_SHARED_BYTES_MIN: Limit[int] = 64 * 1024 * 1024
+"""Minimum bytes of a path for which reader processes are started; less is read before such a
+process has started."""
+
 
 EXIT_NOTHING_READ = 2
 EXIT_NOTHING_STORED = 3
-"""Records were read, and none of them is in the store."""
+"""Exit code if records were read, but none of them is in the store."""
+EXIT_NOT_ALL_READ = 4
+"""Exit code if some files or folders could not be listed or opened; everything else is stored."""
 
 Opening = Callable[[], Sender]
 """Opens the destination; called once, while the first path is read."""
@@ -92,10 +95,18 @@ def import_files(
     if _stored_nothing(summary):
         console.print(f"NOTHING WAS STORED of {summary.counts['read']:,} records that were read")
         raise typer.Exit(EXIT_NOTHING_STORED)
+    if summary.unread:
+        first = summary.unread[0]
+        console.print(
+            f"NOT ALL WAS READ: {len(summary.unread):,} files or folders cannot be opened, "
+            f"first {first.name}: {first.message}"
+        )
+        raise typer.Exit(EXIT_NOT_ALL_READ)
 
 
 def _stored_nothing(summary: Summary) -> bool:
-    """Whether records were read, and none of them is stored now or was before."""
+    """Returns whether records were read but none of them is in the store, including earlier
+    imports."""
     counts = summary.counts
     return bool(counts["read"]) and not any(
         counts[name] for name in ("stored", "records", "duplicate")
@@ -104,8 +115,8 @@ def _stored_nothing(summary: Summary) -> bool:
 
 @contextmanager
 def _sender(data: Path | None, url: str, token: str, ca: Path | None) -> Iterator[Opening]:
-    """The destination: the server given by URL, the running server, or the store itself. Opened
-    on demand, closed at the end."""
+    """Yields a function that opens the destination: the server given by URL, the running server, or
+    the store itself. Closes the destination at the end."""
     with ExitStack() as closing:
         if url:
             named = LocalAccess(url, token, token, str(ca or ""), ELSEWHERE)
@@ -143,7 +154,8 @@ def _own_store(settings: Settings, closing: ExitStack) -> Sender:
 
 
 def _is_full(data: Path, error: Exception) -> bool:
-    """Whether a store could not be opened for want of room, also if there is some again."""
+    """Returns whether a store could not be opened because the disk is full, even if space is free
+    again."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOSPC
     return "disk is full" in str(error) or disk_usage(data).free < DISK_FREE_BYTES_MIN
@@ -152,9 +164,9 @@ def _is_full(data: Path, error: Exception) -> bool:
 def run_import(
     paths: Sequence[Path], opening: Opening, console: Console, host: str = ""
 ) -> Summary:
-    """Send all records under the paths; returns the summary.
+    """Sends all records under the paths; returns the summary.
 
-    Progress is shown on `console`. Raises what `opening` and `Sender.send` raise.
+    Shows progress on `console`. Raises the errors of `opening` and `Sender.send`.
     """
     summary = Summary()
     with _progress(console) as progress:
@@ -174,7 +186,7 @@ def run_import(
                     share = byte_count * answered.chunk.share
                     progress.update(task, advance=share, records=summary.counts["read"])
                 summary.add_sequence(sequence)
-            summary.add_empty(path, has_records=summary.counts["read"] > before)
+            summary.add_path(path, has_records=summary.counts["read"] > before)
     return summary
 
 
@@ -193,16 +205,16 @@ def _progress(console: Console) -> Progress:
 
 
 def _reading(path: Path, host: str) -> "Future[file_sequence.Sequence]":
-    """Read a path in a daemon thread, so that the command can end before a long file is read when
-    the store cannot be opened."""
+    """Reads a path in a daemon thread, so that the command can end without reading a long file
+    completely if the store cannot be opened."""
     coming: Future[file_sequence.Sequence] = Future()
+    processes = ReaderLauncher()
 
     def read() -> None:
-        processes = ReaderLauncher()
         try:
             launch = processes.launch if _byte_count(path) >= IMPORT_SHARED_BYTES_MIN else list
             coming.set_result(file_sequence.Sequence(path, host, launch))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller
+        except BaseException as error:  # noqa: BLE001 - passed to the caller
             coming.set_exception(error)
         finally:
             processes.close()
@@ -218,6 +230,13 @@ def _send(sender: Sender, sequence: file_sequence.Sequence) -> Iterator[Answered
 
 
 def _byte_count(path: Path) -> int:
-    if path.is_dir():
-        return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
-    return path.stat().st_size
+    """Returns the size of all files under a path, for progress. Ignores files whose size cannot be
+    read."""
+
+    def size(file: Path) -> int:
+        try:
+            return file.stat().st_size
+        except OSError:
+            return 0
+
+    return sum(map(size, regular_files(path, on_error=lambda _error: None)))

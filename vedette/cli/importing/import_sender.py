@@ -1,8 +1,8 @@
-"""Send chunks of files to `/api/v1/ingest`, several in flight.
+"""Sends chunks of files to `/api/v1/ingest`, several concurrently.
 
 The server commits the parts of a sequence in the order of their numbers
-(`pipeline/part_sequencer.py`), whichever arrives first, because records provide context for later
-ones.
+(`pipeline/part_sequencer.py`) regardless of their arrival, because records provide context for
+later ones.
 """
 
 import time
@@ -15,34 +15,39 @@ import httpx
 
 from vedette.errors import BadRequestError, UnauthorizedError, UnavailableError
 from vedette.importer.file_sequence import Chunk
-from vedette.limits import (
-    IMPORT_ANSWER_SHOWN_CHARS,
-    IMPORT_ATTEMPTS_MAX,
-    IMPORT_IN_FLIGHT,
-    IMPORT_REQUEST_TIMEOUT_S,
-    IMPORT_RETRY_MAX_S,
-)
+from vedette.limits import IMPORT_ATTEMPTS_MAX, IMPORT_IN_FLIGHT, Limit
 from vedette.simulate.bulk_client import tls_context
+
+IMPORT_RETRY_MAX_S: Limit[float] = 10.0
+"""Maximum delay (s) before the next attempt for a chunk, regardless of Retry-After, so that the
+import continues soon after the server recovers."""
+
+IMPORT_ANSWER_SHOWN_CHARS: Limit[int] = 200
+"""Characters of a non-JSON response in an error message: proxies send whole pages."""
+
+IMPORT_REQUEST_TIMEOUT_S: Limit[float] = 300.0
+"""Timeout of an import request (s). A commit takes less than a second, longer while the store
+merges."""
 
 
 class Answered(NamedTuple):
-    """A chunk and its answer: the body of `POST /api/v1/ingest`."""
+    """A chunk and its response, the body of `POST /api/v1/ingest`."""
 
     chunk: Chunk
     answer: dict[str, Any]
 
 
 class Sender(Protocol):
-    """Destination of chunks: in order, several in flight."""
+    """Destination of chunks, which are sent in order, several concurrently."""
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Send a chunk; yields answers to earlier chunks that had to complete first.
+        """Sends a chunk; yields responses to earlier chunks that had to complete first.
 
-        Raises UnavailableError when nothing is accepted for a minute or more.
+        Raises UnavailableError if nothing is accepted for a minute or more.
         """
 
     def flush(self) -> Iterator[Answered]:
-        """Wait for all chunks in flight; yields their answers."""
+        """Waits for all chunks in flight; yields their responses."""
 
 
 class _Posted(NamedTuple):
@@ -54,7 +59,7 @@ class Connection:
     """Sends chunks over HTTP. Not thread-safe."""
 
     def __init__(self, url: str, headers: Mapping[str, str], ca: Path | None) -> None:
-        """`headers` hold the token."""
+        """`headers` contain the token."""
         self._client = httpx.Client(
             base_url=url,
             headers=headers,
@@ -69,10 +74,10 @@ class Connection:
         self._client.close()
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Send a chunk; yields answers to earlier chunks that had to complete first.
+        """Sends a chunk; yields responses to earlier chunks that had to complete first.
 
         Raises UnauthorizedError for a rejected token, BadRequestError for any other rejected
-        request, UnavailableError when the server accepts nothing for minutes.
+        request, UnavailableError if the server accepts nothing for minutes.
         """
         body = b"\n".join(chunk.records)
         while len(self._under_way) >= IMPORT_IN_FLIGHT:
@@ -81,7 +86,7 @@ class Connection:
         self._under_way.append(_Posted(chunk, answer))
 
     def flush(self) -> Iterator[Answered]:
-        """Wait for all chunks in flight; yields their answers."""
+        """Waits for all chunks in flight; yields their responses."""
         while self._under_way:
             yield self._oldest()
 
@@ -90,7 +95,7 @@ class Connection:
         return Answered(posted.chunk, posted.answer.result())
 
     def _deliver(self, body: bytes, source: str) -> dict[str, Any]:
-        """Post a chunk, with retries, until it is acknowledged."""
+        """Posts a chunk and retries until it is acknowledged."""
         for attempt in range(IMPORT_ATTEMPTS_MAX):
             try:
                 response = self._post(body, source)
@@ -109,7 +114,8 @@ class Connection:
 
 
 def _answer(response: httpx.Response) -> dict[str, Any]:
-    """The body of an answer with counts. A 400 has them too, when all records were rejected."""
+    """Returns the body of a response with counts. A 400 also has counts if all records were
+    rejected."""
     try:
         body: dict[str, Any] = response.json()
     except ValueError:

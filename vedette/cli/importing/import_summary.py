@@ -11,7 +11,12 @@ from vedette.cli.importing.import_sender import Answered
 from vedette.cli.printing import print_table, time_text
 from vedette.importer import file_sequence
 from vedette.importer.sources.archives import Refusal
-from vedette.limits import IMPORT_ERRORS_MAX, IMPORT_HOSTS_SHOWN_MAX
+from vedette.limits import IMPORT_ERRORS_MAX, Limit
+
+IMPORT_HOSTS_SHOWN_MAX: Limit[int] = 20
+"""Hosts that the summary of an import prints by name, a few lines; it prints the number of the
+others."""
+
 
 _COUNTS = (
     "read",
@@ -23,7 +28,7 @@ _COUNTS = (
     "rejected",
     "conflicts",
 )
-"""As in the answer of `POST /api/v1/ingest`."""
+"""Counts in the response of `POST /api/v1/ingest`."""
 
 _MEANINGS = {
     "duplicate": "left out: stored before",
@@ -37,7 +42,7 @@ _OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected"
 
 
 class Summary:
-    """Aggregates the server's answers and what was rejected before sending."""
+    """Aggregates the server's responses and the records rejected before sending."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -46,7 +51,9 @@ class Summary:
         self.reasons: Counter[str] = Counter()
         """Rejected records by reason."""
         self.errors: list[tuple[str, int, str, str]] = []
-        """Rejected records: file, position from 1, reason, message; IMPORT_ERRORS_MAX at most."""
+        """Rejected records: file, position from 1, reason, message; at most IMPORT_ERRORS_MAX."""
+        self.on_disk = 0
+        """Files on disk under the paths, read or not."""
         self.refused_files: list[Refusal] = []
         self.tally: Counter[tuple[str, int, str]] = Counter()
         """Records by channel, event id and outcome."""
@@ -54,11 +61,11 @@ class Summary:
         """Hosts and time span of the records."""
 
     def add_answer(self, sequence: file_sequence.Sequence, answered: Answered) -> None:
-        """Add the server's answer to one chunk."""
+        """Adds the server's response to a chunk."""
         answer = answered.answer
         self.contents.add(answered.chunk.records)
         for name in _COUNTS:
-            self.counts[name] += answer.get(name, 0)  # older servers lack some
+            self.counts[name] += answer.get(name, 0)  # older servers omit some
         for channel, event_id, outcome, count in answer["tally"]:
             self.tally[channel, event_id, outcome] += count
         for error in answer["errors"]:
@@ -70,9 +77,10 @@ class Summary:
             self.reasons["not_listed"] += unlisted
 
     def add_sequence(self, sequence: file_sequence.Sequence) -> None:
-        """Add what was never sent: unreadable records and files, and duplicates within the
+        """Adds records and files that were never sent: unreadable ones, and duplicates within the
         sequence. Call it after the last chunk."""
         self.files += sequence.files
+        self.on_disk += sequence.on_disk
         self.refused_files += sequence.refusals
         rejected = sequence.reasons.total()
         self.reasons += sequence.reasons
@@ -87,21 +95,20 @@ class Summary:
             name = sequence.files[refused.file]
             self._add_error(name, refused.position, refused.reason, refused.message)
 
-    def add_empty(self, path: Path, *, has_records: bool) -> None:
-        """List empty files under a path, and the path itself when it had no records and no other
-        reason is listed."""
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        found = [one for one in files if one.is_file() and not one.stat().st_size]
-        known = {Path(refusal.name).name for refusal in self.refused_files}
-        for file in found:
-            if file.name not in known:
-                self.refused_files.append(Refusal(file.name, "empty", "the file is empty"))
-        if not has_records and not found and not self.refused_files:
-            self.refused_files.append(Refusal(path.name, "no_records", "it holds no records"))
+    def add_path(self, path: Path, *, has_records: bool) -> None:
+        """Lists a path without records, unless another reason is already listed."""
+        if not has_records and not self.refused_files:
+            self.refused_files.append(Refusal(str(path), "no_records", "it holds no records"))
+
+    @property
+    def unread(self) -> list[Refusal]:
+        """Files and folders that could not be listed or opened."""
+        return [refusal for refusal in self.refused_files if refusal.reason == "unreadable"]
 
     def body(self) -> dict[str, Any]:
-        """The summary for programs."""
+        """Returns the summary as JSON."""
         return {
+            "on_disk": self.on_disk,
             "files": len(self.files),
             **{name: self.counts[name] for name in _COUNTS},
             **self.contents.body(),
@@ -120,13 +127,14 @@ class Summary:
 
 
 def show(summary: Summary, errors_shown: int = 10) -> None:
-    """Print a summary as text."""
+    """Prints a summary as text."""
     print_table(
         ("channel", "id", *(name.replace("_", " ") for name in _OUTCOMES)),
         _rows(summary.tally),
     )
     console = Console(highlight=False, markup=False, soft_wrap=True)
     counts = summary.counts
+    console.print(f"on disk    {summary.on_disk:>12,}   files, read or not")
     console.print(f"files      {len(summary.files):>12,}")
     for name in _COUNTS:
         if name == "conflicts" and not counts[name]:

@@ -20,10 +20,10 @@ from vedette.importer.file_sequence import Chunk
 from vedette.jobs.timer import Job, Timer
 from vedette.limits import (
     IMPORT_ATTEMPTS_MAX,
-    IMPORT_COMMIT_BYTES,
+    IMPORT_CHUNK_BYTES,
     IMPORT_IN_FLIGHT,
-    OFFLINE_IMPORT_PARTS_MERGED,
     OFFLINE_IMPORT_RETRY_S,
+    Limit,
 )
 from vedette.pipeline.ingest_queue import IngestQueue
 from vedette.pipeline.receipt_report import report
@@ -32,22 +32,35 @@ from vedette.settings import Settings
 from vedette.state.jobs.leases import Leases
 from vedette.state.policy.groups import DEFAULT_GROUP_ID
 
+IMPORT_COMMIT_BYTES: Limit[int] = 6 * IMPORT_CHUNK_BYTES
+"""Bytes of a commit of an import without a server. Only the import itself waits for the commit."""
+
+OFFLINE_IMPORT_PARTS_MERGED: Limit[int] = 24
+"""Parts of a size that are merged together. Larger than in a server, because no searches run
+meanwhile: each row is merged fewer times."""
+
+
 _COMES_AGAIN = (BusyError, UnavailableError)
 
 _GARBAGE = (
-    Job("young garbage", 1, False, "collect garbage of the two young generations",
-        lambda: gc.collect(1)),
+    Job(
+        "young garbage",
+        1,
+        False,
+        "collect garbage of the two young generations",
+        lambda: gc.collect(1),
+    ),
     Job("garbage", 300, False, "collect all garbage", gc.collect),
-)  # fmt: skip
-"""What the event loop does in a server (`bootstrap/event_loop.py`)."""
+)
+"""Garbage collection, which the event loop does in a server (`bootstrap/event_loop.py`)."""
 
 
 @contextmanager
 def own_store(settings: Settings) -> Iterator["OwnStore"]:
-    """The store of a data directory, under an exclusive lock. Leaving the block commits all that
-    was accepted.
+    """Opens the store of a data directory under an exclusive lock. Leaving the block commits
+    everything that was accepted.
 
-    Raises StartError with what to do about it.
+    Raises StartError with the remedy.
     """
     configure_logs("warning", settings.log_format)
     settings = _settings(settings)
@@ -74,7 +87,7 @@ def _settings(settings: Settings) -> Settings:
 
 @contextmanager
 def _garbage_left_to_jobs() -> Iterator[None]:
-    """Switch automatic garbage collection off; `_GARBAGE` collects. It would scan every
+    """Disables automatic garbage collection in favor of `_GARBAGE`, because it would scan every
     batch many times and free nothing."""
     gc.disable()
     try:
@@ -93,16 +106,16 @@ class _Handed:
 
 
 class OwnStore:
-    """Destination of chunks as `import_sender.Connection`. Not thread-safe."""
+    """Destination of chunks, like `import_sender.Connection`. Not thread-safe."""
 
     def __init__(self, intake: IngestQueue) -> None:
         self._intake = intake
         self._under_way: list[_Handed] = []
 
     def send(self, chunk: Chunk) -> Iterator[Answered]:
-        """Submit a chunk; yields answers to earlier chunks that had to complete first.
+        """Submits a chunk; yields responses to earlier chunks that had to complete first.
 
-        Raises UnavailableError when the store accepts nothing for a minute.
+        Raises UnavailableError if the store accepts nothing for a minute.
         """
         while len(self._under_way) >= IMPORT_IN_FLIGHT:
             yield self._oldest()
@@ -114,7 +127,7 @@ class OwnStore:
         self._under_way.append(_Handed(chunk, submission, self._hand_in(submission)))
 
     def flush(self) -> Iterator[Answered]:
-        """Wait for all chunks in flight; yields their answers."""
+        """Waits for all chunks in flight; yields their responses."""
         while self._under_way:
             yield self._oldest()
 
@@ -134,7 +147,8 @@ class OwnStore:
         )
 
     def _hand_in_again(self) -> None:
-        """Resubmit all failed chunks in order: a failed commit fails those prepared after it."""
+        """Resubmits all failed chunks in order, because a failed commit fails those prepared after
+        it."""
         time.sleep(OFFLINE_IMPORT_RETRY_S)
         for handed in self._under_way:
             if isinstance(handed.answer.exception(), _COMES_AGAIN):

@@ -1,1 +1,1 @@
-"""What rules can be asked on the command line: those of a server, and any over files."""
+"""Commands for rules: those of a server, and any rules applied to files."""

@@ -1,4 +1,4 @@
-"""`vedette sigma test`: rules tried on files, or on what a server has stored."""
+"""`vedette sigma test`: tests rules on the telemetry that a server has stored."""
 
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -8,24 +8,28 @@ import typer
 from rich.console import Console
 
 from vedette import limits
-from vedette.alerting.rule_backtest import backtest_rules
+from vedette.alerting.rule_backtest import PastTime, backtest_rules
 from vedette.alerting.rule_import import load_files, trial_rules
-from vedette.api.schemas.sigma_rule import past_body
 from vedette.bootstrap.local_access import LocalAccess, read_access
 from vedette.bootstrap.stopped_server import stopped_server
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, load_settings
 from vedette.cli.printing import print_json, print_table
+from vedette.cli.rules.past_requests import merged, past_requests
 from vedette.cli.rules.rule_files import rule_files
 from vedette.cli.server_process import api_client
 from vedette.clock import SystemClock
 from vedette.errors import StartError
+from vedette.limits import Limit
 from vedette.model.scope import EVERYTHING
 from vedette.settings import Settings
 from vedette.state.policy import rule_placeholders, rules
 from vedette.store.plan.search_bounds import Reach
+from vedette.web.rules.models import past_body
 
 _DAY_MS: Final = 24 * 3600 * 1_000
-_BETWEEN: Final = "\n---\n"
+RULE_PARSING_S: Limit[float] = 60.0
+"""Seconds for the server to parse thousands of rules, which takes several seconds on an idle
+server."""
 
 
 def try_on_past(
@@ -35,6 +39,10 @@ def try_on_past(
     days: Annotated[
         int, typer.Option(min=1, max=365, help="Days of the stored past to look at.")
     ] = limits.RULE_PAST_DAYS,
+    by_arrival: Annotated[
+        bool,
+        typer.Option(help="Look at events that arrived in these days, whenever they happened."),
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -42,12 +50,13 @@ def try_on_past(
     """Say what rules would have hit in what a server has stored, running or stopped: hits a day,
     hosts, samples, alerts to expect. The server keeps nothing of it."""
     settings = load_settings(data, config).settings
+    by: PastTime = "arrival" if by_arrival else "event"
     running = read_access(settings.data)
-    texts = [file.text for file in rule_files(path)]
     if running is not None:
-        body = _of_running(running, texts, days, settings)
+        asked = {"from": f"-{days * 24}h", "by": by}
+        body = _of_running(running, path, asked, settings)
     else:
-        body = _of_stopped(settings, path, days)
+        body = _of_stopped(settings, path, days, by)
     if as_json:
         print_json(body)
     else:
@@ -55,14 +64,18 @@ def try_on_past(
 
 
 def _of_running(
-    running: LocalAccess, texts: list[str], days: int, settings: Settings
+    running: LocalAccess, path: Path, asked: dict[str, str], settings: Settings
 ) -> dict[str, Any]:
-    asked = {"text": _BETWEEN.join(texts), "from": f"-{days * 24}h"}
-    timeout_s = settings.search_deadline_s + limits.SIGMA_PARSER_WAIT_S
+    timeout_s = settings.search_deadline_s + limits.SIGMA_PARSER_WAIT_S + RULE_PARSING_S
+    with api_client(running, timeout_s) as client:
+        requests = past_requests(rule_files(path))
+        return merged([_answer(client, running, {**asked, "files": some}) for some in requests])
+
+
+def _answer(client: httpx.Client, running: LocalAccess, asked: dict[str, Any]) -> dict[str, Any]:
     try:
-        with api_client(running, timeout_s) as client:
-            answer = client.post("/api/v1/sigma/test", json=asked)
-            body: dict[str, Any] = answer.json()
+        answer = client.post("/api/v1/sigma/test", json=asked)
+        body: dict[str, Any] = answer.json()
     except (httpx.HTTPError, OSError, ValueError) as error:
         raise StartError(f"the server at {running.url} does not answer: {error}") from None
     if answer.status_code != httpx.codes.OK:
@@ -70,7 +83,7 @@ def _of_running(
     return body
 
 
-def _of_stopped(settings: Settings, path: Path, days: int) -> dict[str, Any]:
+def _of_stopped(settings: Settings, path: Path, days: int, by: PastTime) -> dict[str, Any]:
     clock = SystemClock()
     until_ms = clock.now_us() // 1_000
     with stopped_server(settings, clock) as (here, findings):
@@ -82,7 +95,7 @@ def _of_stopped(settings: Settings, path: Path, days: int) -> dict[str, Any]:
         judged = trial_rules([*documents, *filters])
         reach = Reach.within(settings.search_deadline_s)
         from_ms = until_ms - days * _DAY_MS
-        past = backtest_rules(here.telemetry, judged, EVERYTHING, from_ms, until_ms, reach)
+        past = backtest_rules(here.telemetry, judged, EVERYTHING, from_ms, until_ms, reach, by)
     return past_body(documents, past)
 
 

@@ -5,11 +5,11 @@ from typing import Annotated, Final
 import typer
 
 from vedette.alerting.rule_import import compile_anew
-from vedette.api.schemas.sigma_rule import placeholder_values
 from vedette.cli.options import ConfigOption, DataOption, JsonOption, open_state
 from vedette.cli.printing import print_json, print_table
 from vedette.clock import SystemClock
 from vedette.state.policy import rule_placeholders
+from vedette.web.rules.models import placeholder_values
 
 _BY: Final = "command line"
 

@@ -1,6 +1,6 @@
-"""Sigma rules over files of telemetry, without a server.
+"""Applies Sigma rules to files of telemetry, without a server.
 
-Records are read as an import reads them, in order of event time, and judged as ingest judges them
+Records are read like in an import, in order of event time, and evaluated like at ingest
 (`alerting/rule_trial.py`).
 """
 
@@ -8,22 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from vedette import limits
 from vedette.alerting.rule_trial import RuleTrial, TrialHit
+from vedette.cli.rules.rule_files import paths_below
 from vedette.clock import SystemClock
 from vedette.detect.narrowed_rules import narrowed_rules
 from vedette.detect.rule import Problem, Rule
 from vedette.detect.sigma.load import load_rules
 from vedette.errors import BadRequestError
 
-_ENDINGS: Final = (".yml", ".yaml")
-
 
 @dataclass(slots=True)
 class RuleFiles:
-    """What lies under a path: rules that can be evaluated, and why others cannot."""
+    """Contents of paths: rules that can be evaluated, and problems of the others."""
 
     rules: list[Rule] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -31,13 +29,14 @@ class RuleFiles:
 
 
 def read_rules(paths: Iterable[Path]) -> RuleFiles:
-    """Reads files of rules, and `.yml` files of directories. Raises BadRequestError for too many.
+    """Reads files of rules, and `.yml` files of directories. Raises BadRequestError for too many
+    files.
 
-    A rule whose id stood before is a problem, `duplicate_id`.
+    A rule whose id was already read is a problem, `duplicate_id`.
     """
     found, ids = RuleFiles(), set[str]()
     for path in paths:
-        for file in _files(path):
+        for file in _files(path, found.problems):
             found.files += 1
             if found.files > limits.SIGMA_FILES_MAX:
                 raise BadRequestError(f"more than {limits.SIGMA_FILES_MAX} files of rules")
@@ -58,15 +57,21 @@ def read_rules(paths: Iterable[Path]) -> RuleFiles:
     return found
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, problems: list[Problem]) -> Iterator[Path]:
+    """Yields a file itself, or the rules below a folder. A folder that cannot be listed is a
+    problem."""
+
+    def unlisted(error: OSError) -> None:
+        problems.append(Problem(str(error.filename), "", "unreadable", str(error.strerror)))
+
     if path.is_dir():
-        yield from sorted(one for one in path.rglob("*") if one.suffix in _ENDINGS)
+        yield from paths_below(path, unlisted)
     else:
         yield path
 
 
 class RuleScan:
-    """Judges records of many hosts by one set of rules."""
+    """Evaluates records of many hosts with a set of rules."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         chosen = list(rules)
@@ -75,14 +80,14 @@ class RuleScan:
 
     @property
     def events(self) -> int:
-        """Events that any rule was asked of."""
+        """Number of events that any rule was evaluated on."""
         return self._trial.events
 
     @property
     def rejected(self) -> Counter[str]:
-        """Records that cannot be judged, by reason."""
+        """Records that cannot be evaluated, by reason."""
         return self._trial.rejected
 
     def judge(self, records: Iterable[bytes], source: str = "") -> list[TrialHit]:
-        """The hits of the records of one chunk, in order. `source` distinguishes chunks."""
+        """Returns the hits in the records of a chunk, in order. `source` distinguishes chunks."""
         return self._trial.judge(records, identity=source.encode())

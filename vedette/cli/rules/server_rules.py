@@ -1,5 +1,5 @@
-"""`vedette sigma`: the Sigma rules of a server, running or not. A running one judges by what was
-changed within seconds."""
+"""`vedette sigma`: the Sigma rules of a server, running or not. A running server applies changes
+within seconds."""
 
 from collections import Counter
 from pathlib import Path
@@ -80,7 +80,7 @@ def list_rules(
     text: Annotated[str, typer.Argument(help="What title, id or text contain.")] = "",
     level: Annotated[str, typer.Option(help="Only rules of this level.")] = "",
     state: Annotated[
-        str, typer.Option(help="in_force, pending, disabled, stopped or unsupported.")
+        str, typer.Option(help="in_force, pending, blocked, disabled, stopped or unsupported.")
     ] = "",
     data: DataOption = None,
     config: ConfigOption = None,
@@ -107,7 +107,7 @@ def list_rules(
                 one.counts.hits,
                 time_text(one.counts.last_hit_us),
                 one.rule.title,
-                one.rule.problem_message or one.stopped_reason,
+                one.message,
             )
             for one in found
         ],
@@ -164,6 +164,6 @@ def _listed(one: SigmaRule, in_force: int) -> dict[str, Any]:
         "hits": one.counts.hits,
         "verify_us": one.counts.verify_us,
         "last_hit": time_text(one.counts.last_hit_us),
-        "problem": one.rule.problem_reason,
-        "message": one.rule.problem_message or one.stopped_reason,
+        "problem": one.reason,
+        "message": one.message,
     }

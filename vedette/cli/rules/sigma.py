@@ -1,5 +1,5 @@
-"""`vedette sigma`: rules tried on files of telemetry, without a server. The commands for the rules
-of a server are in `server_rules.py`."""
+"""`vedette sigma`: applies rules to files of telemetry, without a server. `server_rules.py` has the
+commands for the rules of a server."""
 
 from collections import Counter
 from pathlib import Path
@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True)
 server_rules.register(app)
 
 EXIT_PROBLEMS: Final = 1
-"""A rule cannot be evaluated."""
+"""Exit code if a rule cannot be evaluated."""
 
 
 @app.command("check")

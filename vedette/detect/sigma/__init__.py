@@ -1,1 +1,1 @@
-"""Sigma rules as Vedette's own rules: parsed with pySigma, every meaning decided here."""
+"""Converts Sigma rules to Vedette's rules. pySigma parses; this package decides what they mean."""

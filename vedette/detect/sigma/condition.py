@@ -1,8 +1,8 @@
-"""Conditions as pySigma parses them, to our nodes.
+"""Converts conditions parsed by pySigma to nodes.
 
-Sigma's own string semantics hold: `*` and `?` are wildcards, everything else is literal; text
-without a modifier is compared whole. Raises UnsupportedError for what cannot be evaluated: a rule
-is never widened silently.
+Sigma's string semantics apply: `*` and `?` are wildcards, all other characters are literal, and
+text without a modifier is compared as a whole. Raises UnsupportedError for parts that cannot be
+evaluated; a rule is never widened silently.
 """
 
 from typing import Any, Final
@@ -38,12 +38,25 @@ _COMPARISONS: Final[dict[types.CompareOperators, Comparison]] = {
     types.CompareOperators.GTE: "gte",
 }
 _FLAGS: Final = types.SigmaRegularExpression.sigma_to_re_flag
+NAMED_NUMBERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "Level": (
+        ("1", "critical"),
+        ("2", "error"),
+        ("3", "warning"),
+        ("4", "information", "informational", "info"),
+        ("5", "verbose"),
+    ),
+    "Protocol": (("1", "icmp"), ("6", "tcp"), ("17", "udp"), ("58", "icmpv6")),
+}
+"""Fields that are a number in some events and a name in others, and in rules either: the level of
+the Windows event log, the protocol of Security 5156 and Sysmon 3."""
+
 _ANY: Final = types.SpecialChars.WILDCARD_MULTI
 _ONE: Final = types.SpecialChars.WILDCARD_SINGLE
 
 
 def node_of(parsed: Any) -> Node:
-    """The node of a parsed condition of pySigma."""
+    """Returns the node of a condition parsed by pySigma."""
     match parsed:
         case conditions.ConditionAND():
             return all_of([node_of(one) for one in parsed.args])
@@ -59,34 +72,39 @@ def node_of(parsed: Any) -> Node:
 
 
 def all_of(nodes: list[Node]) -> Node:
-    """True when all of them are."""
+    """Returns a node that is true if all of the nodes are."""
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
 def any_of(nodes: list[Node]) -> Node:
-    """True when any of them is."""
+    """Returns a node that is true if any of the nodes is."""
     return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
 
 
 def _field(field: str, value: Any) -> Node:
     if isinstance(value, types.SigmaExpansion):
         return any_of([_field(field, one) for one in value.values])
-    return FieldTest(field, _test(value))
+    test = _test(value)
+    numbers = NAMED_NUMBERS.get(field)
+    if numbers is not None and isinstance(test, Text) and test.where == "equals":
+        same = next((names for names in numbers if test.value.lower() in names), (test.value,))
+        return any_of([FieldTest(field, Text("equals", one)) for one in same])
+    return FieldTest(field, test)
 
 
 def _keyword(value: Any) -> Node:
     if isinstance(value, types.SigmaExpansion):
         return any_of([_keyword(one) for one in value.values])
-    if isinstance(value, types.SigmaNumber):
+    if isinstance(value, types.SigmaNumber) and not isinstance(value, types.SigmaTimestampPart):
         value = types.SigmaString(str(value.number))
     test = _test(value)
     match test:
-        case Text(where="equals", value=text, cased=cased):
-            # A keyword is looked for anywhere in a value.
+        case Text(value=text, cased=cased):
+            # A keyword matches anywhere in a value, with or without `*` at its ends.
             return Keyword(Text("contains", text, cased))
         case Like(pieces=pieces, cased=cased):
             return Keyword(Like(((), *pieces, ()), cased))
-        case Text() | Regex():
+        case Regex():
             return Keyword(test)
     raise UnsupportedError("unsupported_keyword", f"keyword of type {type(value).__name__}")
 
@@ -99,6 +117,9 @@ def _test(value: Any) -> Test:
             return _text(value, cased=False)
         case types.SigmaBool():
             return Text("equals", str(value.boolean).lower())
+        case types.SigmaTimestampPart():
+            part = value.timestamp_part.name.lower()
+            raise UnsupportedError("unsupported_modifier", f"time modifier {part}")
         case types.SigmaNumber():
             return Text("equals", str(value.number))
         case types.SigmaRegularExpression():

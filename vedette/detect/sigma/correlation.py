@@ -1,13 +1,21 @@
-"""Correlation rules of Sigma, as `detect/correlation.py` evaluates them."""
+"""Converts Sigma correlation rules for evaluation by `detect/correlation.py`."""
 
 from typing import Any, Final
 
 from sigma.correlations import SigmaCorrelationRule
 
-from vedette import limits
 from vedette.detect.correlation import Correlation, CorrelationType, Operator
 from vedette.detect.rule import Level
 from vedette.detect.sigma.errors import UnsupportedError
+from vedette.limits import Limit
+
+CORRELATION_TIMESPAN_S_MAX: Limit[int] = 7 * 24 * 3600
+"""Longest time span of a correlation rule (s). All its hits are stored."""
+
+CORRELATION_COUNT_MAX: Limit[int] = 10_000
+"""Greatest number in the condition of a correlation rule. Up to this many hits of a group are
+stored."""
+
 
 _TYPES: Final[dict[str, CorrelationType]] = {
     "event_count": "event_count",
@@ -19,7 +27,7 @@ _OPERATORS: Final[dict[str, Operator]] = {"gt": "gt", "gte": "gte", "eq": "eq"}
 
 
 def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlation:
-    """The correlation of a document. Raises UnsupportedError, SigmaError, ValueError."""
+    """Converts a document to a correlation. Raises UnsupportedError, SigmaError, ValueError."""
     parsed = SigmaCorrelationRule.from_dict(document)
     name = parsed.type.name.lower()
     kind = _TYPES.get(name)
@@ -31,10 +39,8 @@ def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlat
         raise UnsupportedError("malformed", "a correlation names the rules that it is about")
     operator, count, fields = _condition(parsed.condition, kind, len(rules))
     seconds = parsed.timespan.seconds
-    if seconds > limits.CORRELATION_TIMESPAN_S_MAX:
-        raise UnsupportedError(
-            "too_large", f"timespan: longer than {limits.CORRELATION_TIMESPAN_S_MAX} s"
-        )
+    if seconds > CORRELATION_TIMESPAN_S_MAX:
+        raise UnsupportedError("too_large", f"timespan: longer than {CORRELATION_TIMESPAN_S_MAX} s")
     return Correlation(
         id=id_,
         title=parsed.title,
@@ -61,7 +67,7 @@ def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlat
 def _condition(
     condition: Any, kind: CorrelationType, rules: int
 ) -> tuple[Operator, int, tuple[str, ...]]:
-    """Operator, number and fields; of temporal types, all rules unless it says otherwise."""
+    """Returns operator, number and fields. Temporal types require all rules by default."""
     if condition is None:
         return "gte", rules, ()
     operator = _OPERATORS.get(getattr(getattr(condition, "op", None), "name", "").lower())
@@ -76,8 +82,6 @@ def _condition(
     fields = (named,) if isinstance(named, str) else tuple(named)
     if (kind == "value_count") is not bool(fields):
         raise UnsupportedError("malformed", "condition: field belongs to value_count")
-    if not 0 <= count <= limits.CORRELATION_COUNT_MAX:
-        raise UnsupportedError(
-            "too_large", f"condition: a count above {limits.CORRELATION_COUNT_MAX}"
-        )
+    if not 0 <= count <= CORRELATION_COUNT_MAX:
+        raise UnsupportedError("too_large", f"condition: a count above {CORRELATION_COUNT_MAX}")
     return operator, count, fields

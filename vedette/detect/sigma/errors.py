@@ -1,12 +1,12 @@
-"""Why a part of a rule is refused.
+"""The error for unsupported parts of a rule.
 
-It stands alone, so that whoever names the reason does not import pySigma, which takes a fifth of a
-second: servers have rules parsed in a process of its own.
+A separate module, so that code that handles the error need not import pySigma, which takes a fifth
+of a second: servers parse rules in a separate process.
 """
 
 
 class UnsupportedError(Exception):
-    """What cannot be evaluated; `reason` is a stable word."""
+    """Raised for a part of a rule that cannot be evaluated. `reason` is a stable identifier."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)

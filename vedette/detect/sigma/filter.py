@@ -1,4 +1,4 @@
-"""Sigma filters, as `detect/rule_filter.py` applies them."""
+"""Converts Sigma filters for `detect/rule_filter.py`."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ from vedette.detect.views.sources import sources_of
 
 
 def filter_of(document: dict[Any, Any], id_: str) -> RuleFilter:
-    """The filter of a document. Raises UnsupportedError, SigmaError, ValueError, TypeError."""
+    """Converts a document to a filter. Raises UnsupportedError, SigmaError, ValueError,
+    TypeError."""
     parsed = SigmaFilter.from_dict(document)
     source = parsed.logsource
     sources = sources_of(source.product, source.category, source.service)

@@ -1,7 +1,8 @@
-"""Sigma files to rules. One bad rule costs itself, with its place and the reason.
+"""Loads rules from Sigma files. A bad rule is reported with its position and the reason; the rest
+is loaded.
 
-pySigma builds its tree from YAML as it is, so aliases are refused and size, documents and the
-number of nodes are limited before it sees anything.
+pySigma builds its tree directly from YAML, so aliases are rejected, and size, documents and the
+number of nodes are limited, before pySigma runs.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,14 @@ from vedette.detect.sigma.errors import UnsupportedError
 from vedette.detect.sigma.filter import filter_of
 from vedette.detect.sigma.placeholders import NO_VALUES, Placeholders, resolved
 from vedette.detect.views.sources import sources_of
+from vedette.limits import Limit
+
+SIGMA_RULE_TESTS_MAX: Limit[int] = 20_000
+"""Maximum tests in the condition of a rule. The largest public rule has about 1,500."""
+
+SIGMA_TITLE_CHARS_MAX: Limit[int] = 500
+"""Maximum characters of a title; pySigma allows rules 256."""
+
 
 _NOT_YAML: Final = (yaml.YAMLError, RecursionError, ValueError)
 _LEVEL_DEFAULT: Final[Level] = "medium"
@@ -32,7 +41,7 @@ _LEVEL_DEFAULT: Final[Level] = "medium"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a text holds: the rules that can be evaluated, and why others cannot."""
+    """Content of a text: rules that can be evaluated, and the problems of the others."""
 
     rules: tuple[Rule, ...]
     problems: tuple[Problem, ...]
@@ -40,12 +49,12 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a text: a rule, or why it is none that can be evaluated."""
+    """A document of a text: a rule, or the problem that prevents its evaluation."""
 
     place: str
-    """File, and number of the document in it, from 1."""
+    """File name, and number of the document in it, starting at 1."""
     text: str
-    """As it was written; "" where the text is no YAML."""
+    """The text as written; "" if the text is not YAML."""
     id: str
     title: str
     level: Level
@@ -54,7 +63,7 @@ class Document:
 
 
 def load_rules(text: str, name: str, placeholders: Placeholders = NO_VALUES) -> Loaded:
-    """The rules over single events of one file; `name` is the file's, for problems."""
+    """Returns the single-event rules of a file. `name` is the file name for problems."""
     rules: list[Rule] = []
     problems: list[Problem] = []
     for document in load_documents(text, name, placeholders):
@@ -72,8 +81,8 @@ def load_rules(text: str, name: str, placeholders: Placeholders = NO_VALUES) -> 
 def load_documents(
     text: str, name: str, placeholders: Placeholders = NO_VALUES
 ) -> Iterator[Document]:
-    """The documents of one file, in order, with the values of `placeholders`. A document without an
-    id gets one made of its text, so that the same text has the same id wherever it is loaded."""
+    """Yields the documents of a file in order, with `placeholders` replaced. A document without an
+    id gets an id derived from its text, so that the same text always has the same id."""
     if len(text) > limits.SIGMA_FILE_CHARS_MAX:
         message = f"longer than {limits.SIGMA_FILE_CHARS_MAX} characters"
         yield _refused(name, "", Problem(name, "", "too_large", message))
@@ -99,7 +108,7 @@ def _refused(
 def _document(
     place: str, text: str, document: dict[Any, Any], placeholders: Placeholders
 ) -> Document:
-    title = str(document.get("title", ""))[: limits.SIGMA_TITLE_CHARS_MAX]
+    title = str(document.get("title", ""))[:SIGMA_TITLE_CHARS_MAX]
     level = _level_named(document.get("level"))
     id_ = _id_of(document) or str(uuid5(NAMESPACE_URL, text))
     made: Rule | Correlation | RuleFilter
@@ -131,7 +140,7 @@ def _shown(error: Exception) -> str:
 
 
 def _id_of(document: dict[Any, Any]) -> str:
-    """The id of a document that is no rule; "" where it has none."""
+    """Returns the id of a document that is not an event rule; "" if it has none."""
     try:
         return str(UUID(str(document.get("id", ""))))
     except ValueError:
@@ -139,7 +148,7 @@ def _id_of(document: dict[Any, Any]) -> str:
 
 
 def _documents(text: str) -> Iterator[tuple[str, Any]]:
-    """The YAML documents, each with its text; a Problem where the text ends to be YAML."""
+    """Yields the YAML documents, each with its text; a Problem where the text stops being YAML."""
     try:
         _refuse_aliases(text)
         loader = yaml.CSafeLoader(text)
@@ -167,7 +176,7 @@ def _documents(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _without_separator(text: str) -> str:
-    """The text of a document without the line that begins the next one."""
+    """Returns the text of a document without the separator line of the next document."""
     kept = text.rstrip()
     while kept.endswith(("\n---", "\n...")):
         kept = kept[:-4].rstrip()
@@ -175,7 +184,7 @@ def _without_separator(text: str) -> str:
 
 
 def _refuse_aliases(text: str) -> None:
-    """Raises ValueError for an alias: a few of them make a tree without end."""
+    """Raises ValueError for an alias: a few aliases can make an exponentially large tree."""
     if "*" not in text:
         return
     tokens = yaml.scan(text, Loader=yaml.CSafeLoader)
@@ -192,10 +201,8 @@ def _rule(document: dict[str, Any]) -> Rule:
         named = "/".join(part or "*" for part in (source.product, source.category, source.service))
         raise UnsupportedError("unsupported_logsource", f"no telemetry of {named}")
     condition = _condition(parsed)
-    if (count := size_of(condition)) > limits.SIGMA_RULE_TESTS_MAX:
-        raise UnsupportedError(
-            "too_large", f"{count} tests, more than {limits.SIGMA_RULE_TESTS_MAX}"
-        )
+    if (count := size_of(condition)) > SIGMA_RULE_TESTS_MAX:
+        raise UnsupportedError("too_large", f"{count} tests, more than {SIGMA_RULE_TESTS_MAX}")
     return Rule(
         id=str(parsed.id or uuid5(NAMESPACE_URL, f"{parsed.title}\n{condition}")),
         title=parsed.title,

@@ -1,8 +1,9 @@
-"""Placeholders of rules (`|expand`, `%name%`), replaced by the values that a server has for them.
+"""Replaces placeholders in rules (`|expand`, `%name%`) with the server's values.
 
-It is done in the document, before pySigma applies the other modifiers: it would encode the name of
-a placeholder (`base64`) or compare with it (`re`, `fieldref`) in silence. Values mean what they
-would mean if the rule had them in that place, so `*` is a wildcard, and a pattern within `re`.
+The replacement happens in the document, before pySigma applies other modifiers. Otherwise pySigma
+would silently encode the name of a placeholder (`base64`) or compare with it (`re`, `fieldref`).
+Values are read as if they were written in the rule, so `*` is a wildcard, and a value within `re`
+is a pattern.
 """
 
 import re
@@ -11,11 +12,15 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-from vedette import limits
 from vedette.detect.sigma.errors import UnsupportedError
+from vedette.limits import Limit
+
+SIGMA_EXPANSIONS_MAX: Limit[int] = 2_000
+"""Maximum combinations of placeholder values in a value of a rule, or in a selection."""
+
 
 Placeholders = Mapping[str, Sequence[str]]
-"""Values by the name of a placeholder, without its `%`."""
+"""Maps the name of a placeholder, without its `%`, to its values."""
 
 NO_VALUES: Final[Placeholders] = {}
 
@@ -25,15 +30,15 @@ _ALL: Final = "all"
 
 
 def resolved(section: Any, values: Placeholders) -> Any:
-    """The `detection` of a rule, or the `filter` of a filter, without placeholders. Raises
-    UnsupportedError for one that has no value, and for too many combinations."""
+    """Returns the `detection` of a rule, or the `filter` of a filter, with placeholders replaced.
+    Raises UnsupportedError for a placeholder without a value, and for too many combinations."""
     if not isinstance(section, dict):
         return section
     return {name: _selection(part, values) for name, part in section.items()}
 
 
 def placeholders_of(text: str) -> set[str]:
-    """The names that a text may mean as placeholders."""
+    """Returns the names in a text that may be placeholders."""
     return set(_NAME.findall(text)) if _EXPAND in text else set()
 
 
@@ -51,14 +56,14 @@ def _alternatives(one: Any, values: Placeholders) -> list[Any]:
 
 
 def _maps(one: dict[Any, Any], values: Placeholders) -> list[dict[Any, Any]]:
-    """Maps of which one holds where this one does. There are several only where all values of a
-    field have to hold, and one of them has a placeholder with several values."""
+    """Returns the alternative maps that replace a map. There are several only if all values of a
+    field are required and one of them has a placeholder with several values."""
     items = [list(_items(key, value, values)) for key, value in one.items()]
-    if prod(map(len, items)) > limits.SIGMA_EXPANSIONS_MAX:
+    if prod(map(len, items)) > SIGMA_EXPANSIONS_MAX:
         raise _too_many()
     found = [dict(chosen) for chosen in product(*items)]
     if len(found[0]) < len(one):
-        # As one map it would forget a condition.
+        # A single map would lose one of two conditions with the same key.
         message = "a field has the same modifiers with and without `expand`"
         raise UnsupportedError("unsupported_placeholder", message)
     return found
@@ -76,22 +81,22 @@ def _items(key: Any, value: Any, values: Placeholders) -> Iterator[tuple[Any, An
     if _ALL not in rest:
         yield plain, [two for some in expanded for two in some]
         return
-    if prod(map(len, expanded)) > limits.SIGMA_EXPANSIONS_MAX:
+    if prod(map(len, expanded)) > SIGMA_EXPANSIONS_MAX:
         raise _too_many()
     for combined in product(*expanded):
         yield plain, list(combined)
 
 
 def _expanded(value: Any, values: Placeholders) -> list[Any]:
-    """A value once for each combination of the values of its placeholders."""
+    """Returns a value for each combination of the values of its placeholders."""
     if not isinstance(value, str):
         return [value]
-    # Odd pieces are names.
+    # Pieces with odd index are names.
     pieces = _NAME.split(value)
     choices = [
         _values(piece, values) if number % 2 else (piece,) for number, piece in enumerate(pieces)
     ]
-    if prod(map(len, choices)) > limits.SIGMA_EXPANSIONS_MAX:
+    if prod(map(len, choices)) > SIGMA_EXPANSIONS_MAX:
         raise _too_many()
     return ["".join(combined) for combined in product(*choices)]
 
@@ -104,5 +109,5 @@ def _values(name: str, values: Placeholders) -> Sequence[str]:
 
 
 def _too_many() -> UnsupportedError:
-    most = limits.SIGMA_EXPANSIONS_MAX
+    most = SIGMA_EXPANSIONS_MAX
     return UnsupportedError("too_large", f"placeholders make more than {most:,} combinations")

@@ -1,1 +1,1 @@
-"""What rules may ask of an event: its classes, and its values under the names that rules use."""
+"""Views of events for rules: event classes, and values under the names that rules use."""

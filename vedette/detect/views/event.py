@@ -1,7 +1,7 @@
-"""An event as rules see it: the classes it belongs to, and values by field name.
+"""An event as rules see it: its classes, and values by field name.
 
-Values are read once and cached for as long as the event is judged: hundreds of rules ask for
-the same few fields.
+Values are read once and cached while the event is evaluated: hundreds of rules test the same few
+fields.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,16 +10,16 @@ from typing import Any, Final
 from vedette.ingest.normalise.keep import ENVELOPE
 
 Lookup = Callable[[str], str]
-"""A value that the event itself lacks, by field name; "" where it is not known."""
+"""Returns a value that the event itself lacks, by field name; "" if it is unknown."""
 
 
 def no_lookup(_field: str) -> str:
-    """For events without a known process."""
+    """Default for events whose process is unknown."""
     return ""
 
 
 class Texts(dict[str, str]):
-    """Values by field, read when they are first asked for."""
+    """Values by field, read on first access."""
 
     __slots__ = ("_read",)
 
@@ -33,7 +33,7 @@ class Texts(dict[str, str]):
 
 
 class Event:
-    """One event. `sources` are class names of `views/sources.py`."""
+    """An event. `sources` are class names of `views/sources.py`."""
 
     __slots__ = (
         "_folded",
@@ -59,15 +59,15 @@ class Event:
         self.data = data
         self.time_us = time_us
         self.process_id = process_id
-        """The process that acts, "" for an event without one."""
+        """The acting process; "" for an event without a process."""
         self.event_id = event_id
-        """What every rule that asks for EventID gets, as a number; 0 where that is not certain."""
+        """The value of EventID for all rules, as a number; 0 if it is not certain."""
         self._lookup = lookup
         self._values: dict[str, str] = {}
         self._folded: dict[str, str] = {}
 
     def value(self, field: str) -> str:
-        """The value of a field as text; "" when it is not known."""
+        """Returns the value of a field as text; "" if it is unknown."""
         found = self._values.get(field)
         if found is None:
             raw = self.data.get(field)
@@ -76,7 +76,7 @@ class Event:
         return found
 
     def folded(self, field: str) -> str:
-        """The value in lower case."""
+        """Returns the value in lower case."""
         found = self._folded.get(field)
         if found is None:
             found = self._folded[field] = self.value(field).lower()
@@ -84,37 +84,37 @@ class Event:
 
     @property
     def is_answered(self) -> bool:
-        """Whether anything is known that the event itself lacks."""
+        """Whether values are available that the event itself lacks."""
         return self._lookup is not no_lookup
 
     def originals(self) -> Texts:
-        """The values, to ask for many of them."""
+        """Returns a mapping of the values, for many reads."""
         return Texts(self.value)
 
     def lowered(self) -> Texts:
-        """The values in lower case, to ask for many of them."""
+        """Returns a mapping of the values in lower case, for many reads."""
         return Texts(self.folded)
 
     def has(self, field: str) -> bool:
-        """Whether the event has the field, even empty."""
+        """Whether the event has the field, even if empty."""
         return field in self.data or bool(self.value(field))
 
     def own_fields(self) -> Iterable[str]:
-        """Fields of the event itself, in which keywords are looked for: without what a shipper of
-        flat records adds, and without the rendered message of a record that has values."""
+        """Returns the fields of the event in which keywords are searched. Excludes members that a
+        shipper of flat records adds, and the rendered message of a record that has values."""
         if "EventID" not in self.data:
             return self.data
         return [field for field in self.data if field not in ADDED]
 
 
 ADDED: Final = ENVELOPE | {"Message"}
-"""Members of flat records that are not the event's own values."""
+"""Members of flat records that are not values of the event."""
 
 _TRUE: Final = {True: "true", False: "false"}
 
 
 def text_of(value: Any) -> str:
-    """A value of a record as text: numbers in decimal, lists joined by spaces."""
+    """Returns a record's value as text: numbers in decimal, lists joined by spaces."""
     if type(value) is str:
         return value
     if isinstance(value, bool):

@@ -1,7 +1,8 @@
-r"""Security events under the names that Sysmon has for the same things.
+"""Windows Security events under Sysmon's field names.
 
-4688 reads like Sysmon's 1, 5156 like its 3, 4657 like its 12 and 13; 4656 and 4663 of files are
-accesses of files, 5156 and 5157 what a firewall let through or blocked. The events' own names stay.
+4688 corresponds to Sysmon 1, 5156 to Sysmon 3, 4657 to Sysmon 12 and 13. 4656 and 4663 for files
+are file accesses; 5156 and 5157 are connections that a firewall allowed or blocked. The events'
+original field names remain available.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ def is_file(data: Data) -> bool:
 
 
 def is_value_deletion(data: Data) -> bool:
-    """Whether a 4657 says that a value was deleted."""
+    """Whether a 4657 event reports the deletion of a value."""
     return data.get("OperationType") == _VALUE_DELETED
 
 
@@ -51,6 +52,16 @@ def _as(name: str) -> Read:
     return lambda data: text_of(data.get(name, ""))
 
 
+_NO_LOGON: Final = frozenset({"", "-", "0", "0x0"})
+
+
+def _logon(data: Data) -> str:
+    """Returns the logon session of the new process: the target's if the event names it, else the
+    creator's."""
+    target = text_of(data.get("TargetLogonId", ""))
+    return text_of(data.get("SubjectLogonId", "")) if target.lower() in _NO_LOGON else target
+
+
 _LABELS: Final = {
     "S-1-16-4096": "Low",
     "S-1-16-8192": "Medium",
@@ -68,7 +79,8 @@ _CURRENT_SET: Final = "HKLM\\System\\CurrentControlSet\\"
 
 
 def _key(data: Data) -> str:
-    """A value as Sysmon names it: hive abbreviated, the current set of controls by its name."""
+    """Returns a registry value as Sysmon names it: hive abbreviated, current control set by its
+    name."""
     path = text_of(data.get("ObjectName", ""))
     for begin, hive in _HIVES:
         if path[: len(begin)].lower() == begin:
@@ -84,7 +96,7 @@ _BINARY, _DWORD, _QWORD = "%%1875", "%%1876", "%%1883"
 
 
 def _details(data: Data) -> str:
-    """The new value as Sysmon writes it."""
+    """Returns the new value as Sysmon writes it."""
     value = text_of(data.get("NewValue", ""))
     kind = data.get("NewValueType")
     if kind == _BINARY:
@@ -112,7 +124,7 @@ def _connection(action: str) -> dict[str, Read]:
         "DestinationIp": _as("DestAddress"),
         "DestinationPort": _as("DestPort"),
         "Protocol": _as("Protocol"),
-        # As rules over firewalls have it.
+        # Names that firewall rules use.
         "src_ip": _as("SourceAddress"),
         "src_port": _as("SourcePort"),
         "dst_ip": _as("DestAddress"),
@@ -149,9 +161,9 @@ RENAMED: Final[dict[int, dict[str, Read]]] = {
         "ParentProcessId": _pid("ProcessId"),
         "User": _user,
         "IntegrityLevel": lambda data: _LABELS.get(text_of(data.get("MandatoryLabel", "")), ""),
-        "LogonId": _as("TargetLogonId"),
+        "LogonId": _logon,
     },
     5156: _connection("accept"),
     5157: _connection("deny"),
 }
-"""Values by the name that rules use, by event id."""
+"""Maps event id to {name in rules: function that reads the value}."""

@@ -1,8 +1,8 @@
-"""Classes of events, and which of them a Sigma log source means.
+"""Event classes, and their mapping from Sigma log sources.
 
-A class is named `PRODUCT/CATEGORY` for events of a kind, whatever reported them, and
-`PRODUCT//SERVICE` for everything of a log. An event has all classes that it belongs to; a rule is
-asked of the events of its classes.
+A class is named `PRODUCT/CATEGORY` for events of a kind from any sender, and `PRODUCT//SERVICE` for
+all events of a log. An event has all classes that it belongs to. A rule is evaluated on the events
+of its classes.
 """
 
 from typing import Final
@@ -39,7 +39,8 @@ SYSMON_CATEGORIES: Final[dict[int, tuple[str, ...]]] = {
     29: ("file_executable_detected",),
     255: ("sysmon_error",),
 }
-"""Categories of Sysmon events by id; 12 has one more by its operation."""
+"""Maps Sysmon event ids to categories. Id 12 has a further category that depends on its
+operation."""
 
 CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "application": ("application",),
@@ -68,12 +69,18 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "microsoft-windows-codeintegrity/operational": ("codeintegrity-operational",),
     "microsoft-windows-diagnosis-scripted/operational": ("diagnosis-scripted",),
     "microsoft-windows-dns-client/operational": ("dns-client",),
+    "microsoft-windows-dns client events/operational": ("dns-client",),
     "microsoft-windows-dns-server/audit": ("dns-server-audit",),
     "microsoft-windows-dns-server/analytical": ("dns-server-analytic",),
     "microsoft-windows-driverframeworks-usermode/operational": ("driver-framework",),
+    "microsoft-windows-hyper-v-worker": ("hyper-v-worker",),
     "microsoft-windows-hyper-v-worker-admin": ("hyper-v-worker",),
+    "microsoft-windows-hyper-v-worker-operational": ("hyper-v-worker",),
+    "microsoft-iis-configuration/operational": ("iis-configuration",),
     "microsoft-windows-iis-configuration/operational": ("iis-configuration",),
     "microsoft-windows-kernel-event-tracing": ("kernel-event-tracing",),
+    "microsoft-windows-kernel-eventtracing": ("kernel-event-tracing",),
+    "microsoft-windows-kernel-eventtracing/admin": ("kernel-event-tracing",),
     "microsoft-windows-kernel-shimengine/operational": ("kernel-shimengine",),
     "microsoft-windows-kernel-shimengine/diagnostic": ("kernel-shimengine",),
     "microsoft-windows-ldap-client/debug": ("ldap",),
@@ -84,6 +91,8 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "microsoft-windows-printservice/operational": ("printservice-operational",),
     "microsoft-windows-security-mitigations/kernelmode": ("security-mitigations",),
     "microsoft-windows-security-mitigations/usermode": ("security-mitigations",),
+    "microsoft-windows-security-mitigations/kernel mode": ("security-mitigations",),
+    "microsoft-windows-security-mitigations/user mode": ("security-mitigations",),
     "microsoft-windows-shell-core/operational": ("shell-core",),
     "microsoft-windows-smbclient/connectivity": ("smbclient-connectivity",),
     "microsoft-windows-smbclient/security": ("smbclient-security",),
@@ -100,7 +109,7 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "microsoft-servicebus-client/operational": ("microsoft-servicebus-client",),
     "microsoft-servicebus-client/admin": ("microsoft-servicebus-client",),
 }
-"""Services by the name of their channel in lower case."""
+"""Maps the lower-case name of a channel to its services."""
 
 _WINDOWS_CATEGORIES: Final = frozenset(
     {name for names in SYSMON_CATEGORIES.values() for name in names}
@@ -124,11 +133,11 @@ CATEGORIES: Final[dict[str, frozenset[str]]] = {
 """Categories that telemetry of each product can have."""
 
 _SAME: Final = {"dns": "dns_query"}
-"""Categories of rules over any sender, by that of our events."""
+"""Maps category names of sender-independent rules to our categories."""
 
 
 def sources_of(product: str | None, category: str | None, service: str | None) -> tuple[str, ...]:
-    """The classes that a log source means; () where nothing that is collected belongs to it."""
+    """Returns the classes of a log source; () if no collected telemetry belongs to it."""
     if product is None and category is None:
         return ()
     category = _SAME.get(category, category) if category is not None else None

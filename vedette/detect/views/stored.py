@@ -1,9 +1,10 @@
-r"""Events made anew of what is stored of a process, under the names that rules use: what a rule
-would have said of the past.
+r"""Rebuilds events from the stored data of a process, under the names that rules use, to evaluate
+rules on past telemetry.
 
-What a record had and the store has not is missing (`NOT_STORED` names fields by class); registry
-paths are those of the kernel, with the hive as Sysmon writes it, so a class of `HKCR` is one of
-`HKLM\Software\Classes`. Events of senders other than Sysmon are shown as Sysmon would have.
+Values that the record had and the store lacks are missing (`not_stored` returns such fields by
+class). Registry paths are kernel paths with the hive as Sysmon writes it, so a class in `HKCR`
+appears in `HKLM\Software\Classes`. Events of senders other than Sysmon are shown as Sysmon would
+report them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from vedette.detect.process_fields import FIELDS, process_lookup
 from vedette.detect.views.event import Event, Lookup, text_of
+from vedette.detect.views.registry import key_data
 from vedette.detect.views.sources import SYSMON_CATEGORIES
 from vedette.detect.views.unix import connection_data, event_data
 from vedette.model.columns import EVENT_KINDS
@@ -25,25 +27,42 @@ from vedette.model.event import (
     Pipe,
     PipeOperation,
     ProcessEvent,
-    RegistryOperation,
     Regmod,
     Scriptblock,
 )
 
 METADATA: Final = (
-    *("process_id", "sensor_id", "hostname", "os_type", "start", "creation_observed"),
-    *("path", "cmdline", "username", "current_directory", "integrity_level", "logon_id"),
-    *("process_pid", "process_guid", "process_md5", "process_sha256", "process_sha1"),
-    *("original_filename", "parent_id", "parent_path", "parent_cmdline", "parent_username"),
+    "process_id",
+    "sensor_id",
+    "hostname",
+    "os_type",
+    "start",
+    "creation_observed",
+    "path",
+    "cmdline",
+    "username",
+    "current_directory",
+    "integrity_level",
+    "logon_id",
+    "process_pid",
+    "process_guid",
+    "process_md5",
+    "process_sha256",
+    "process_sha1",
+    "original_filename",
+    "parent_id",
+    "parent_path",
+    "parent_cmdline",
+    "parent_username",
     "parent_pid",
 )
 """Columns of a segment that every view needs."""
 
 Row = Mapping[str, Any]
-"""A segment: `METADATA`, and of the wanted kinds of events all columns."""
+"""A segment: `METADATA`, and all columns of the requested event kinds."""
 
 Versions = Callable[[str], Mapping[str, Any]]
-"""What is known of a file, by its MD5: columns of `model.columns.BINARY`."""
+"""Returns the facts of a file by its MD5: columns of `model.columns.BINARY`."""
 
 _KINDS: Final = {kind.name: kind for kind in EVENT_KINDS}
 _PRODUCTS: Final = {"windows": "windows", "osx": "macos", "linux": "linux", "": "linux"}
@@ -63,16 +82,9 @@ _VERSION: Final = {
     "OriginalFileName": "original_filename",
 }
 VERSION_FIELDS: Final = frozenset(_VERSION)
-"""Fields of a file that are kept by its hash."""
+"""Fields of a file that are stored by hash."""
 
-_HIVES: Final = (("\\registry\\machine", "HKLM"), ("\\registry\\user", "HKU"))
 _SIGNATURES: Final = {"Signed": "Valid", "Expired": "Expired", "Explicit Distrust": "Revoked"}
-_KEY_EVENTS: Final = {
-    RegistryOperation.CREATED_KEY: ("CreateKey", 12, "registry_add"),
-    RegistryOperation.WRITTEN: ("SetValue", 13, "registry_set"),
-    RegistryOperation.DELETED_KEY: ("DeleteKey", 12, "registry_delete"),
-    RegistryOperation.DELETED_VALUE: ("DeleteValue", 12, "registry_delete"),
-}
 _CREATED_PIPE, _CONNECTED_PIPE = 17, 18
 _SYSMON: Final = "windows//sysmon"
 
@@ -82,8 +94,13 @@ _FIELDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "modload": ("ImageLoaded", "Signed", "SignatureStatus", "Signature", *_HASHES, *_VERSION),
     "regmod": ("TargetObject", "EventType", "Details"),
     "netconn": (
-        *("Initiated", "Protocol", "SourceIp", "SourcePort"),
-        *("DestinationIp", "DestinationPort", "DestinationHostname"),
+        "Initiated",
+        "Protocol",
+        "SourceIp",
+        "SourcePort",
+        "DestinationIp",
+        "DestinationPort",
+        "DestinationHostname",
     ),
     "crossproc": ("SourceImage", "TargetImage", "GrantedAccess", "StartModule", "StartFunction"),
     "dnsquery": ("QueryName", "QueryResults", "QueryStatus", "query", "answer"),
@@ -93,8 +110,11 @@ _FIELDS_OF: Final[dict[str, tuple[str, ...]]] = {
 }
 _OF_OTHERS: Final = frozenset(
     (
-        *("GrandParentImage", "GrandParentCommandLine"),
-        *("TargetCommandLine", "TargetParentImage", "TargetParentProcessId"),
+        "GrandParentImage",
+        "GrandParentCommandLine",
+        "TargetCommandLine",
+        "TargetParentImage",
+        "TargetParentProcessId",
     )
 )
 _ALWAYS: Final = (FIELDS - _OF_OTHERS) | {"EventID"}
@@ -112,11 +132,11 @@ _KIND_OF: Final = {
     "pipe_created": "pipe",
     "ps_script": "scriptblock",
 }
-"""The kind of event that a category is stored as; "" for the metadata of the process."""
+"""Maps a category to the event kind that stores it; "" for metadata of the process."""
 
 
 def kinds_of(sources: tuple[str, ...]) -> frozenset[str]:
-    """The kinds of stored events that log sources mean; "" is the start of the process."""
+    """Returns the kinds of stored events that log sources cover; "" is the process start."""
     found: set[str] = set()
     for source in sources:
         product, _, rest = source.partition("/")
@@ -130,13 +150,14 @@ def kinds_of(sources: tuple[str, ...]) -> frozenset[str]:
 
 
 def kind_of_category(name: str) -> str | None:
-    """The kind of stored events that a category of rules means, "" for the start of a process; None
-    for what is no category, or is not stored as events."""
+    """Returns the kind of stored events of a rule category, "" for the process start; None if it is
+    not a category or is not stored as events."""
     return _KIND_OF.get(name)
 
 
 def not_stored(sources: tuple[str, ...], fields: frozenset[str]) -> frozenset[str]:
-    """The fields that no stored event of these sources has. Records that are kept have all."""
+    """Returns the fields that no stored event of these sources has. Kept records have all
+    fields."""
     kinds = kinds_of(sources)
     if not kinds:
         return fields if sources == ("linux//auditd",) else frozenset()
@@ -145,7 +166,7 @@ def not_stored(sources: tuple[str, ...], fields: frozenset[str]) -> frozenset[st
 
 
 def columns_of(kinds: frozenset[str]) -> tuple[str, ...]:
-    """The columns of segments that views of these kinds need."""
+    """Returns the columns of segments that views of these kinds need."""
     events = (column.name for kind in sorted(kinds - {""}) for column in _KINDS[kind].columns)
     return (*METADATA, *events)
 
@@ -153,7 +174,7 @@ def columns_of(kinds: frozenset[str]) -> tuple[str, ...]:
 def events_of_segment(
     row: Row, kinds: frozenset[str], versions: Versions, *, with_start: bool
 ) -> Iterator[Event]:
-    """The events of a segment. `with_start` whether the start of the process is among them."""
+    """Yields the events of a segment. `with_start`: include the process start."""
     process_id = row["process_id"]
     product = _PRODUCTS.get(row["os_type"], "")
 
@@ -189,7 +210,7 @@ def _sources(product: str, categories: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _stored(row: Row, kinds: frozenset[str]) -> Iterator[ProcessEvent]:
-    """Events of a segment as values."""
+    """Yields the events of a segment as values."""
     for name in sorted(kinds - {""}):
         kind = _KINDS[name]
         arrays = (row[column.name] for column in kind.columns)
@@ -205,22 +226,22 @@ def _creation(row: Row, versions: Versions) -> dict[str, Any]:
 
 
 def _known(data: dict[str, Any]) -> dict[str, Any]:
-    """Values that are there: a field that is missing is no empty one to a rule."""
+    """Drops empty values: rules distinguish a missing field from an empty field."""
     return {name: value for name, value in data.items() if value not in ("", 0, None)}
 
 
 def _hashes(data: Mapping[str, Any]) -> str:
-    """As Sysmon writes them."""
+    """Returns hashes in Sysmon's notation."""
     named = (("MD5", "md5"), ("SHA256", "sha256"), ("SHA1", "sha1"), ("IMPHASH", "imphash"))
     return ",".join(f"{name}={text_of(data[key]).upper()}" for name, key in named if data.get(key))
 
 
 Made = tuple[tuple[str, ...], int, dict[str, Any]]
-"""Categories, Sysmon's number, values."""
+"""Categories, Sysmon event id, values."""
 
 
 def _other(event: ProcessEvent) -> Made | None:
-    """Events of Linux and macOS, as ingest shows them."""
+    """Converts events of Linux and macOS as ingest shows them."""
     made = event_data(event)
     return None if made is None else ((made[0],), 0, dict(made[2]))
 
@@ -232,7 +253,7 @@ def _windows(event: ProcessEvent, row: Row, versions: Versions) -> Made | None:
         case Modload():
             return _module(event, versions)
         case Regmod():
-            return _key(event)
+            return key_data(event)
         case Netconn():
             return ("network_connection",), 3, _known(dict(connection_data(event)))
         case Crossproc():
@@ -272,24 +293,8 @@ def _module(event: Modload, versions: Versions) -> Made:
     return (kind,), number, _known(data | {"Hashes": _hashes(data)})
 
 
-def _key(event: Regmod) -> Made | None:
-    known = _KEY_EVENTS.get(RegistryOperation(event.operation))
-    if known is None:
-        return None
-    verb, number, kind = known
-    data = {"TargetObject": _hive(event.path), "EventType": verb, "Details": event.value}
-    return ("registry_event", kind), number, _known(data)
-
-
-def _hive(path: str) -> str:
-    for kernel, name in _HIVES:
-        if path.startswith(kernel):
-            return name + path[len(kernel) :]
-    return path
-
-
 def _access(event: Crossproc, row: Row) -> Made | None:
-    """What one process did to another; as an event of the process that did it."""
+    """Converts a cross-process event, seen from the acting process; None for the target's copy."""
     if event.is_target:
         return None
     data = {"SourceImage": row["path"], "TargetImage": event.path}

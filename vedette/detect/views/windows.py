@@ -1,8 +1,8 @@
-"""Events of the Windows event log and of Sysmon for Linux, under the names that rules use.
+"""Views of events from the Windows event log and Sysmon for Linux, under the names that rules use.
 
-Rules name fields as Sysmon does, and so do records, whoever shipped them; so an event is its
-record's own data. What other channels call otherwise is renamed here, what rules ask for under yet
-other names is derived when it is asked for, what the record lacks of its process is looked up.
+Rules use Sysmon's field names, and so do records of every shipper, so an event is mostly its
+record's own data. This module renames fields of other channels, derives further fields when a rule
+reads them, and looks up process metadata that the record lacks.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,16 +23,20 @@ from vedette.ingest.channels import (
     SYSMON_LINUX,
 )
 from vedette.ingest.record import Record
-from vedette.limits import DETECT_SOURCES_CACHED_MAX
+from vedette.limits import Limit
+
+DETECT_SOURCES_CACHED_MAX: Limit[int] = 4_096
+"""Maximum cached log sources of (channel, event id, variant): enough for all that occur."""
+
 
 ACTOR_GUIDS: Final = ("ProcessGuid", "SourceProcessGUID", "SourceProcessGuid")
-"""Members that name the process that acts."""
+"""Members that identify the acting process."""
 
 TARGET_GUIDS: Final = ("TargetProcessGUID", "TargetProcessGuid")
-"""Members that name the process acted on."""
+"""Members that identify the process that is acted on."""
 
 Variant = Literal["", "deletion", "file"]
-"""What an event is about, where its id does not say it."""
+"""Distinguishes events with the same id."""
 
 _KEY_EVENT: Final = 12
 _DELETED: Final = ("DeleteKey", "DeleteValue")
@@ -40,7 +44,7 @@ _VARIED: Final = frozenset({_KEY_EVENT, security.VALUE_CHANGED, *security.FILE_A
 
 
 def sources_of_record(record: Record) -> tuple[str, ...]:
-    """The classes of an event-log record."""
+    """Returns the classes of an event-log record."""
     event_id = record.event_id
     variant = _variant(record) if event_id in _VARIED else ""
     return _sources(record.channel, event_id, variant)
@@ -88,15 +92,16 @@ _OTHER: Final[dict[tuple[str, int, Variant], tuple[str, ...]]] = {
     (POWERSHELL_CORE, 4104, ""): ("ps_script",),
     (POWERSHELL_CLASSIC, 400, ""): ("ps_classic_start",),
     (POWERSHELL_CLASSIC, 600, ""): ("ps_classic_provider_start",),
-    (DEFENDER, 1006, ""): ("antivirus",),
-    (DEFENDER, 1015, ""): ("antivirus",),
-    (DEFENDER, 1116, ""): ("antivirus",),
-    (DEFENDER, 1117, ""): ("antivirus",),
+    **{
+        (DEFENDER, event_id, ""): ("antivirus",)
+        for event_id in (*range(1006, 1013), 1015, 1017, 1018, 1019, *range(1115, 1120))
+    },
 }
 
 
 def channels_of(sources: tuple[str, ...]) -> frozenset[str] | None:
-    """The channels, in lower case, whose records have one of these classes; None for any."""
+    """Returns the channels, in lower case, whose records have one of these classes; None for any
+    channel."""
     found: set[str] = set()
     for source in sources:
         if source == "windows//":
@@ -122,8 +127,16 @@ _CATEGORIES: Final = frozenset(
 )
 
 
+def is_plain(record: Record) -> bool:
+    """Whether the event of a record has exactly the record's data and event id."""
+    channel = record.channel
+    if channel == SECURITY and record.event_id in security.RENAMED:
+        return False
+    return channel != DEFENDER and "EventID" not in record.data
+
+
 def event_of_record(record: Record, process_id: str = "", known: Lookup = no_lookup) -> Event:
-    """A record as an event. `known` answers for what the record lacks of its process."""
+    """Converts a record to an event. `known` looks up process values that the record lacks."""
     data: Mapping[str, Any] = record.data
     if record.channel == SECURITY:
         renamed = security.RENAMED.get(record.event_id)
@@ -141,14 +154,15 @@ def event_of_record(record: Record, process_id: str = "", known: Lookup = no_loo
     event_id = record.event_id
     own = data.get("EventID")
     if own is not None and text_of(own) != str(event_id):
-        event_id = 0  # a flat record whose own number is another
+        event_id = 0  # a flat record with a different number of its own
     sources = sources_of_record(record)
     return Event(sources, data, record.time_us, process_id, lookup, event_id)
 
 
 def _without_spaces(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Members of Defender's events ("Threat Name") as rules spell them: without spaces or with
-    underscores, and the two that rules over any anti-malware product ask for."""
+    """Returns members of Defender events ("Threat Name") under the spellings in rules: without
+    spaces and with underscores. Adds the two members that rules for any anti-malware product
+    test."""
     found: dict[str, Any] = {}
     for name, value in data.items():
         found[name.replace(" ", "_")] = value
@@ -160,8 +174,8 @@ def _without_spaces(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _positional(record: Record) -> str:
-    """Values without names, joined: what rules call Data, and of the rendered message that part
-    which differs from event to event."""
+    """Returns unnamed values, joined. Rules call them Data; they are also the variable part of the
+    rendered message."""
     data = record.data
     texts: list[str] = []
     while (name := f"param{len(texts) + 1}") in data:
@@ -174,7 +188,7 @@ def _member(name: str) -> Callable[[Record], str]:
 
 
 def _hash(wanted: str) -> Callable[[Record], str]:
-    """One of the hashes that Sysmon writes into one value."""
+    """Returns a function that reads one hash from Sysmon's combined value."""
 
     def read(record: Record) -> str:
         written = text_of(record.data.get("Hashes") or record.data.get("Hash") or "")
@@ -188,21 +202,28 @@ _TEXT_RECORD: Final = "type:  16 "
 
 
 def _record_type(record: Record) -> str:
-    """Type of a DNS answer, as far as Sysmon shows it: it names all but addresses."""
+    """Returns the type of a DNS answer as far as Sysmon reports it: it names all types except
+    addresses."""
     answers = text_of(record.data.get("QueryResults", ""))
     return "TXT" if _TEXT_RECORD in answers else ""
 
 
 _CRASH: Final = 1000
 _CRASH_VALUES: Final = (
-    *("AppName", "AppVersion", "AppTimeStamp"),
-    *("ModuleName", "ModuleVersion", "ModuleTimeStamp"),
-    *("ExceptionCode", "FaultingOffset"),
+    "AppName",
+    "AppVersion",
+    "AppTimeStamp",
+    "ModuleName",
+    "ModuleVersion",
+    "ModuleTimeStamp",
+    "ExceptionCode",
+    "FaultingOffset",
 )
 
 
 def _crash(number: int) -> Callable[[Record], str]:
-    """A value of Application 1000, which older versions of Windows write without names."""
+    """Returns a function that reads a value of Application 1000. Older Windows versions write these
+    values without names."""
     name = f"param{number}"
 
     def read(record: Record) -> str:
@@ -238,7 +259,7 @@ _DERIVED: Final[dict[str, Callable[[Record], str]]] = {
         for name in (kind, kind.upper(), kind.capitalize())
     },
 }
-"""Values that a record has in another place, by the name that rules ask for."""
+"""Maps a field name in rules to a function that derives it from the record."""
 
 MADE_FIELDS: Final = frozenset(_DERIVED).union(*security.RENAMED.values())
 """Fields whose values are not the text of a member of the record."""
@@ -248,7 +269,7 @@ _OF_SOURCE: Final = {
     "SourceParentImage": "ParentImage",
     "SourceParentCommandLine": "ParentCommandLine",
 }
-"""Metadata of the process that acts on another, as for any event."""
+"""Metadata of a process that acts on another, mapped to the usual names."""
 
 LOOKED_UP: Final = frozenset(_DERIVED) | frozenset(_OF_SOURCE)
-"""Fields that are answered here although the record lacks them."""
+"""Fields that are provided here although the record lacks them."""

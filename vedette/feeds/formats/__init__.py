@@ -1,1 +1,1 @@
-"""How published intelligence is written: each format becomes reports, piece by piece."""
+"""Formats of published intelligence: each parser yields reports piece by piece."""

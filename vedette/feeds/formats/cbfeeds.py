@@ -22,13 +22,13 @@ _ID: Final = re.compile(r"[a-zA-Z0-9\-_.]{1,512}")
 _TEXTS: Final = ("name", "display_name", "provider_url", "summary", "tech_data", "category")
 _SECOND_US: Final = 1_000_000
 _LATEST: Final = 253_402_300_800
-"""The year 10000, in seconds."""
+"""The year 10000, in epoch seconds."""
 
 
 def items(chunks: Iterable[bytes]) -> Iterator[Item]:
-    """The description and reports of a document, with what is broken in it.
+    """Yields description, reports and broken parts of a document.
 
-    Raises BrokenDocumentError where the document itself ends.
+    Raises BrokenDocumentError where the document itself ends early.
     """
     for piece in cut(chunks, _WANTED):
         if piece.path == ("feedinfo",):
@@ -38,7 +38,7 @@ def items(chunks: Iterable[bytes]) -> Iterator[Item]:
 
 
 def report_items(piece: Piece) -> Iterator[Item]:
-    """One report, or what is wrong with it; the good indicators of a report are kept."""
+    """Yields a report, or its problem. The valid indicators of a report are kept."""
     report_id = ""
     try:
         body = decoded(piece)
@@ -57,7 +57,7 @@ def report_items(piece: Piece) -> Iterator[Item]:
 
 
 def decoded(piece: Piece) -> dict[str, Any]:
-    """The object that a piece is. Raises UnreadableError."""
+    """Decodes a piece, which must be an object. Raises UnreadableError."""
     if piece.data is None:
         raise UnreadableError("is too large, or nested too deeply")
     try:
@@ -70,7 +70,7 @@ def decoded(piece: Piece) -> dict[str, Any]:
 
 
 def text_of(body: dict[str, Any], name: str, chars_max: int, *, needed: bool = False) -> str:
-    """A text member, "" without one. Raises UnreadableError."""
+    """Returns a text member; "" if it is missing. Raises UnreadableError."""
     value = body.get(name)
     if value is None and not needed:
         return ""
@@ -137,7 +137,7 @@ def _time_us(value: object) -> int:
 
 
 def _iocs(value: object, broken: list[str]) -> Iterator[Ioc]:
-    """The indicators of a report; reasons of those that are none go to `broken`."""
+    """Yields the indicators of a report; appends the problems of invalid ones to `broken`."""
     if value is None or value in ({}, []):
         return
     if not isinstance(value, dict):
@@ -165,7 +165,8 @@ def _values(kind: str, values: object, broken: list[str]) -> Iterator[Ioc]:
 
 
 def _queries(value: object, broken: list[str]) -> Iterator[Ioc]:
-    """Both forms: an object with a list of queries, and a list of objects with one each."""
+    """Accepts both forms: an object with a list of queries, and a list of objects with one query
+    each."""
     for number, one in enumerate(value if isinstance(value, list) else [value]):
         asked = one.get("search_query") if isinstance(one, dict) else None
         for text in asked if isinstance(asked, list) else [asked]:

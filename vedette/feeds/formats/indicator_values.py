@@ -1,32 +1,45 @@
-"""Values of indicators: their normal form, and the reasons why a text is none."""
+"""Normal forms of indicator values, and the reasons why a text is not an indicator."""
 
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from vedette.errors import QueryError
-from vedette.limits import (
-    DNS_NAME_CHARS_MAX,
-    IOC_QUERY_CHARS_MAX,
-    NETWORK_BITS_MIN_IPV4,
-    NETWORK_BITS_MIN_IPV6,
-)
+from vedette.limits import Limit
 from vedette.model.binary_fields import BINARY
 from vedette.model.fields import PROCESS
 from vedette.model.threat.feed import IOC_TYPES, IndexType, IocType
-from vedette.query.parse.query_params import parse_stored
+from vedette.query import check, parse_stored
+from vedette.query.check.coverage import matches_all
+
+IOC_QUERY_CHARS_MAX: Limit[int] = 100_000
+"""Characters of a query indicator."""
+
+NETWORK_BITS_MIN_IPV4: Limit[int] = 8
+"""Shortest prefix of an IPv4 network as indicator; a shorter prefix matches a large share of all
+connections."""
+
+NETWORK_BITS_MIN_IPV6: Limit[int] = 16
+"""Like `NETWORK_BITS_MIN_IPV4`, for IPv6."""
+
+DNS_NAME_CHARS_MAX: Limit[int] = 253
+"""Characters of a DNS name, according to the protocol."""
+
 
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _DIGITS: Final = {"md5": 32, "ja3": 32, "ja3s": 32, "sha256": 64}
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
+_TRIED_AT: Final = 1_700_000_000_000_000
+"""Epoch microseconds from which relative times of a query count while it is only validated."""
+
 
 class UnreadableError(ValueError):
-    """What cannot be read in a report; the text says why."""
+    """A part of a report is unreadable; the text gives the reason."""
 
 
 def normal_value(kind: str, value: object) -> tuple[IocType, str]:
-    """Type and normal form of an indicator that is a value. Raises UnreadableError."""
+    """Returns type and normal form of a value indicator. Raises UnreadableError."""
     known = next((one for one in IOC_TYPES if one == kind), None)
     if known is None:
         raise UnreadableError(f"there is no type of indicators {str(kind)[:40]!r}")
@@ -46,24 +59,28 @@ def normal_value(kind: str, value: object) -> tuple[IocType, str]:
 
 
 def normal_query(index_type: object, text: object) -> tuple[IndexType, str]:
-    """A query on `events` or `modules` that can be understood. Raises UnreadableError."""
+    """Validates a query over `events` or `modules`. Raises UnreadableError."""
     if index_type not in ("events", "modules"):
         raise UnreadableError(f"query: there is no index_type {str(index_type)[:40]!r}")
     if not isinstance(text, str) or not text.strip():
         raise UnreadableError("query: must be text")
     if len(text) > IOC_QUERY_CHARS_MAX:
         raise UnreadableError(f"query: has more than {IOC_QUERY_CHARS_MAX:,} characters")
+    catalogue = BINARY if index_type == "modules" else PROCESS
     try:
-        parse_stored(text, BINARY if index_type == "modules" else PROCESS)
+        checked = check(parse_stored(text, catalogue), catalogue, now_us=_TRIED_AT)
     except QueryError as problem:
         raise UnreadableError(f"query: {problem.message}") from None
+    if matches_all(checked, catalogue.always):
+        raise UnreadableError("query: matches everything")
     return ("modules" if index_type == "modules" else "events"), text.strip()
 
 
 def recognised(text: str) -> tuple[IocType, str]:
-    """The indicator that a word of a list is, `[.]` read as a dot. Raises UnreadableError.
+    """Returns the indicator that a word of a list represents; reads `[.]` as a dot. Raises
+    UnreadableError.
 
-    32 digits are an MD5; fingerprints of TLS look the same, so lists of them have to say so.
+    32 digits count as MD5; TLS fingerprints look the same, so lists of them must name their column.
     """
     word = text.strip().strip("\"'").replace("[.]", ".").replace("(.)", ".").lower()
     if "://" in word:

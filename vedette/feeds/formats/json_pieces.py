@@ -1,8 +1,8 @@
-"""Cuts single values out of a JSON document of any size, without holding the document.
+"""Cuts single values out of a JSON document of any size, without storing the document.
 
-Only strings and brackets are looked at, so a report with broken JSON between balanced brackets
-costs only itself; the piece is decoded by whoever asked for it. The document ends where its
-outermost value ends. Memory is bounded by the largest piece asked for.
+The scanner only reads strings and brackets, so a report with invalid JSON within balanced brackets
+affects only itself; the caller decodes each piece. The document ends where its outermost value
+ends. The largest requested piece bounds the memory.
 """
 
 import re
@@ -12,10 +12,17 @@ from typing import Final
 from msgspec import Struct
 
 from vedette.errors import BadRequestError
-from vedette.limits import FEED_PIECE_BYTES, REPORT_BYTES_MAX, REPORT_JSON_DEPTH_MAX
+from vedette.limits import FEED_PIECE_BYTES, Limit
+
+REPORT_BYTES_MAX: Limit[int] = 32 * 2**20
+"""Bytes of JSON of one report, all of which is in memory while it is read."""
+
+REPORT_JSON_DEPTH_MAX: Limit[int] = 200
+"""Nesting depth of JSON within one report; deeper reports are rejected before parsing."""
+
 
 Path = tuple[str, ...]
-"""Names of members from the outside in; `[]` for an element of an array, `*` for any member."""
+"""Names of members from the outside in; `[]` for an array element, `*` for any member."""
 
 ELEMENT: Final = "[]"
 ANY: Final = "*"
@@ -31,17 +38,17 @@ class Piece(Struct, frozen=True):
     """A value that was cut out."""
 
     path: Path
-    """The pattern of `wanted` that it met."""
+    """The pattern of `wanted` that matched."""
     place: str
-    """Where it stands: `reports[17] at byte 9,211`."""
+    """Location of the value: `reports[17] at byte 9,211`."""
     data: bytes | None
-    """Its JSON, not checked; None when it is larger than the bound."""
+    """Its JSON, not validated; None if it exceeds the limit."""
     name: str = ""
-    """Of the member that it is, "" for an element."""
+    """Name of the member; "" for an element."""
 
 
 class BrokenDocumentError(BadRequestError):
-    """The document itself ends early or is no JSON; what was cut out before stays good."""
+    """The document itself ends early or is not JSON; pieces before that are valid."""
 
     reason = "feed_broken"
 
@@ -49,9 +56,9 @@ class BrokenDocumentError(BadRequestError):
 def cut(
     chunks: Iterable[bytes], wanted: Iterable[Path], bytes_max: int = REPORT_BYTES_MAX
 ) -> Iterator[Piece]:
-    """The values at the wanted paths, in the order of the document.
+    """Yields the values at the wanted paths, in document order.
 
-    Raises BrokenDocumentError at its place, after the pieces before it.
+    Raises BrokenDocumentError at the point of the error, after all earlier pieces.
     """
     return _Cutter(iter(chunks), tuple(wanted), bytes_max).value((), "")
 
@@ -116,7 +123,7 @@ class _Cutter:
         return raw[1:-1].decode("utf-8", "replace")
 
     def _scan(self, first: bytes, *, keep: bool = True, bytes_max: int = 0) -> bytes | None:
-        """Pass over the value that begins here; its bytes, None when they are not kept."""
+        """Skips the value that begins here. Returns its bytes, or None if they are not kept."""
         taken = _Taken(bytes_max or self._bytes_max if keep else 0)
         match first:
             case b'"':
@@ -183,7 +190,7 @@ class _Cutter:
         self._at = until
 
     def _peek(self) -> bytes:
-        """The next byte that is no white space."""
+        """Returns the next byte that is not white space."""
         while True:
             found = _SPACE.match(self._buffer, self._at)
             assert found is not None
@@ -197,7 +204,7 @@ class _Cutter:
             raise self._broken("it ends too early")
 
     def _more(self) -> bool:
-        """The next chunk; what the buffer held must have been passed."""
+        """Loads the next chunk; the buffer must be consumed. Returns whether there is one."""
         self._before += len(self._buffer)
         self._buffer, self._at = next(self._chunks, b""), 0
         return bool(self._buffer)
@@ -210,7 +217,7 @@ class _Cutter:
 
 
 class _Taken:
-    """Bytes of a value up to a bound; beyond it none."""
+    """Collects the bytes of a value up to a limit; above it, none."""
 
     def __init__(self, bytes_max: int) -> None:
         self._left = bytes_max
@@ -240,10 +247,10 @@ def _meets(pattern: Path, path: Path) -> bool:
 
 
 def _pattern(wanted: tuple[Path, ...], path: Path) -> Path | None:
-    """The pattern that a path meets; None when it meets none."""
+    """Returns the pattern that a path matches, or None."""
     return next((one for one in wanted if len(one) == len(path) and _meets(one, path)), None)
 
 
 def _leads(wanted: tuple[Path, ...], path: Path) -> bool:
-    """Whether a wanted value may lie inside the value at a path."""
+    """Whether the value at a path may contain a wanted value."""
     return any(len(one) > len(path) and _meets(one, path) for one in wanted)

@@ -1,9 +1,10 @@
-"""STIX 2.1: each `indicator` object of a bundle, or of a page of a TAXII collection, is a report.
+"""STIX 2.1: each `indicator` object of a bundle, or of a page of a TAXII collection, becomes a
+report.
 
-A pattern is taken where it means a list of indicators, each of which is a hit by itself:
+A pattern is accepted if it means a list of indicators, each of which is a hit by itself:
 comparisons for equality (or IN) joined by OR, within one observation or several. Hashes of one file
-may also be joined by AND. Every other pattern is an error of that object: taking a part of it would
-widen it.
+may also be joined by AND. Any other pattern is an error of its object: using only part of it would
+widen its meaning.
 """
 
 import re
@@ -16,8 +17,12 @@ import re2
 from vedette.feeds.formats.cbfeeds import decoded, text_of
 from vedette.feeds.formats.indicator_values import UnreadableError, normal_value
 from vedette.feeds.formats.json_pieces import ELEMENT, Path, Piece, cut
-from vedette.limits import REPORT_IOCS_MAX, REPORT_TEXT_CHARS_MAX, REPORT_TITLE_OF_PATTERN_CHARS
+from vedette.limits import REPORT_IOCS_MAX, REPORT_TEXT_CHARS_MAX, Limit
 from vedette.model.threat.feed import CONFIDENCE_UNKNOWN, BrokenPart, Ioc, IocType, Item, Report
+
+REPORT_TITLE_OF_PATTERN_CHARS: Limit[int] = 200
+"""Characters of a pattern that serve as the title of a report without one."""
+
 
 OBJECTS: Final[Path] = ("objects", ELEMENT)
 
@@ -39,20 +44,21 @@ _PATHS: Final[dict[str, IocType | None]] = {
     "file:hashes.ssdeep": None,
     "network-traffic:dst_ref.value": None,
 }
-"""What paths of patterns are; None for what has other means to be found besides it."""
+"""Maps paths of patterns to indicator types; None for paths that are accepted but not matched,
+beside others."""
 
 _OTHER_HASHES: Final = frozenset(name for name in _PATHS if name.startswith("file:hashes."))
 _SCORE_UNKNOWN: Final = 50
 
 
 def items(chunks: Iterable[bytes]) -> Iterator[Item]:
-    """The reports of a bundle. Raises BrokenDocumentError."""
+    """Yields the reports of a bundle. Raises BrokenDocumentError."""
     for piece in cut(chunks, (OBJECTS,)):
         yield from object_items(piece)
 
 
 def object_items(piece: Piece) -> Iterator[Item]:
-    """The report that an object is; nothing for an object of another type."""
+    """Yields the report of an object; nothing for an object of another type."""
     object_id = ""
     try:
         body = decoded(piece)
@@ -65,7 +71,7 @@ def object_items(piece: Piece) -> Iterator[Item]:
 
 
 def pattern_iocs(pattern: str) -> list[tuple[IocType, str]]:
-    """The indicators that a pattern lists. Raises UnreadableError for one that means more."""
+    """Returns the indicators that a pattern lists. Raises UnreadableError for any other pattern."""
     tokens = _tokens(pattern)
     found: list[tuple[IocType, str]] = []
     paths: list[str] = []
@@ -116,7 +122,7 @@ def _kind(path: str) -> IocType | None:
 
 
 def _values(tokens: list[str], at: int) -> tuple[list[str], int]:
-    """The values that a path is compared with, and what follows them."""
+    """Returns the values that a path is compared with, and the position after them."""
     match tokens[at + 1 : at + 3]:
         case ["=", value] if value.startswith("'"):
             return [_unquoted(value)], at + 3
@@ -160,6 +166,7 @@ def _report(object_id: str, body: dict[str, Any]) -> Report:
         tags=tuple(one for one in labels if isinstance(one, str)),
         score=round(confidence * 100) if is_known else _SCORE_UNKNOWN,
         time_us=_time_us(body, "modified") or _time_us(body, "created"),
+        valid_from_us=_time_us(body, "valid_from"),
         iocs=()
         if is_revoked
         else tuple(

@@ -1,10 +1,9 @@
-"""Plain lists: an indicator a line, or CSV with one in a column. Each line is a report of its own,
-so that one of them can be ignored.
+"""Plain lists: one indicator per line, or CSV with an indicator column. Each line becomes its own
+report, so that a single line can be ignored.
 
-Comments begin with `#`, `;` or `//`. A first line of CSV that names its columns may say which one
-holds the indicator (`indicator`, `ioc`, `value`, `ip`, `domain`, `md5`, `sha256`, `ja3`, ...), its
-`type`, `score`, `confidence` and `description`. Without one the first cell that is an indicator
-counts.
+Comments begin with `#`, `;` or `//`. A CSV header may name the column of the indicator
+(`indicator`, `ioc`, `value`, `ip`, `domain`, `md5`, `sha256`, `ja3`, ...), its `score`,
+`confidence` and `description`. Without a header, the first cell that is an indicator counts.
 """
 
 import csv
@@ -14,14 +13,37 @@ from typing import Final
 from msgspec import Struct
 
 from vedette.feeds.formats.indicator_values import UnreadableError, normal_value, recognised
-from vedette.limits import LIST_HEAD_LINES, LIST_LINE_BYTES_MAX, REPORT_TEXT_CHARS_MAX
+from vedette.limits import REPORT_TEXT_CHARS_MAX, Limit
 from vedette.model.threat.feed import CONFIDENCE_UNKNOWN, BrokenPart, Ioc, IocType, Item, Report
+
+LIST_LINE_BYTES_MAX: Limit[int] = 64 * 1024
+"""Bytes of a line in a list; longer lines are skipped."""
+
+LIST_HEAD_LINES: Limit[int] = 200
+"""Lines at the beginning of a text, one of which must contain an indicator for the text to be a
+list."""
+
 
 _COMMENTS: Final = ("#", ";", "//")
 _VALUE_NAMES: Final = (
-    *("indicator", "ioc", "ioc_value", "value", "observable"),
-    *("ip", "ip_address", "dst_ip", "domain", "hostname", "host"),
-    *("md5", "md5_hash", "sha256", "sha256_hash", "ja3", "ja3_md5", "ja3s"),
+    "indicator",
+    "ioc",
+    "ioc_value",
+    "value",
+    "observable",
+    "ip",
+    "ip_address",
+    "dst_ip",
+    "domain",
+    "hostname",
+    "host",
+    "md5",
+    "md5_hash",
+    "sha256",
+    "sha256_hash",
+    "ja3",
+    "ja3_md5",
+    "ja3s",
 )
 _FINGERPRINTS: Final = {"ja3": "ja3", "ja3_md5": "ja3", "ja3s": "ja3s"}
 _NOTES: Final = ("description", "title", "comment", "threat", "malware", "listingreason", "tags")
@@ -30,7 +52,7 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 
 
 class _Columns(Struct):
-    """Where things stand in a line, by the line that names the columns."""
+    """Column positions from the header line."""
 
     values: dict[int, str]
     notes: int = -1
@@ -39,7 +61,7 @@ class _Columns(Struct):
 
 
 def items(chunks: Iterable[bytes]) -> Iterator[Item]:
-    """The reports of a list."""
+    """Yields the reports of a list."""
     columns: _Columns | None = None
     is_first = True
     for number, line in _lines(chunks):
@@ -64,7 +86,7 @@ def items(chunks: Iterable[bytes]) -> Iterator[Item]:
 
 
 def looks_like_list(head: bytes) -> bool:
-    """Whether the first bytes are lines of text of which one is an indicator."""
+    """Whether the first bytes are lines of text, one of which contains an indicator."""
     try:
         text = head.decode("utf-8", "ignore")
     except UnicodeDecodeError:
@@ -82,7 +104,7 @@ def looks_like_list(head: bytes) -> bool:
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, str | None]]:
-    """Numbered lines; None for one that is no text, or too long."""
+    """Yields numbered lines; None for a line that is not text, or too long."""
     rest, number, is_long = b"", 0, False
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
@@ -118,7 +140,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _columns(cells: list[str]) -> _Columns | None:
-    """The columns that a line names; None for a line that names none."""
+    """Returns the columns that a line names; None if it names none."""
     names = [cell.lower().replace(" ", "_") for cell in cells]
     values = {at: name for at, name in enumerate(names) if name in _VALUE_NAMES}
     if not values:

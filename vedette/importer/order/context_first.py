@@ -1,11 +1,12 @@
 """Moves records that others depend on to the front of each batch of records.
 
-The server learns from a whole request before it normalises it, so order does not matter within a
-request. Across requests it does: a connection that Security logs with a pid only may come before
-the first record with the ProcessGuid of that pid. So of each batch, records with context are sent
-first: starts and ends of processes, logons, connections, DNS answers, and the first record that
-names a ProcessGuid. Before these come records about the host itself, so that all its processes have
-it. Within these classes, and among all other records, the order of events is kept.
+The server reads the context of a whole request before it normalizes it, so the order within a
+request does not matter. The order of requests does: a connection that Security logs with only a pid
+may come before the first record with the ProcessGuid of that pid. So records with context are sent
+first in each batch: starts and ends of processes, logons, connections, DNS answers, and the first
+record that names a ProcessGuid. Records about the host itself are sent before these, so that they
+apply to all its processes. Within these classes, and among all other records, the order of events
+is kept.
 """
 
 import re
@@ -13,13 +14,19 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from vedette.ingest.decode import native
-from vedette.limits import IMPORT_AHEAD_BYTES, IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS
+from vedette.limits import IMPORT_CHUNK_BYTES, IMPORT_CHUNK_RECORDS, Limit
+
+IMPORT_AHEAD_BYTES: Limit[int] = 4 * IMPORT_CHUNK_BYTES
+"""Bytes of records that the importer reads ahead to find records that explain others. Enough for
+the logs of an incident, and little enough that the server still keeps the processes in them
+(HOST_PROCESSES_MAX)."""
+
 
 Placed = tuple[bytes, tuple[int, int]]
 """A record, and its file and position."""
 
 _CONTEXT_IDS = frozenset({b"1", b"3", b"5", b"22", b"4624", b"4688", b"4689", b"5156"})
-"""Event ids of Sysmon and Security with context; in another channel they are harmless."""
+"""Event ids of Sysmon and Security that have context. In other channels these ids do no harm."""
 
 _HOST_IDS = frozenset({b"4768", b"4769", b"4770"})
 """Event ids of Security that only a domain controller logs (`normalise/windows.py`)."""
@@ -27,7 +34,7 @@ _HOST_IDS = frozenset({b"4768", b"4769", b"4770"})
 _ID_NAMES = (b'EventID"', b'event_id"')
 _ID_NAMES_SNAKE_FIRST = _ID_NAMES[::-1]
 _SNAKE_CASE = (b'{"@timestamp":', native.PREFIX)
-"""Prefixes of records whose envelope is in snake case, whatever their event data is in."""
+"""Prefixes of records whose envelope is in snake case, even if their event data is not."""
 
 _ID_ELEMENT = re.compile(rb"<EventID[^<>]{0,64}>\s*(\d{1,5})\b")
 _ID = re.compile(rb"[^\d,}]{0,64}?(\d{1,5})\b")

@@ -10,7 +10,20 @@ from itertools import chain, pairwise
 from struct import Struct
 from typing import BinaryIO, NamedTuple
 
-from vedette.limits import IMPORT_SORT_BYTES_MAX, IMPORT_SORT_ITEM_BYTES, IMPORT_SORT_READ_BYTES
+from vedette.limits import Limit
+
+IMPORT_SORT_BYTES_MAX: Limit[int] = 256 * 1024 * 1024
+"""Bytes of records that the importer sorts in memory. Beyond that, sorted runs are written to a
+temporary file."""
+
+IMPORT_SORT_ITEM_BYTES: Limit[int] = 64
+"""Bytes of memory counted for a sorted item in addition to its content: the object and its
+reference."""
+
+IMPORT_SORT_READ_BYTES: Limit[int] = 256 * 1024
+"""Bytes read at a time from each sorted run while runs are merged. Reads are long, and memory stays
+small even with many runs."""
+
 
 _LENGTH = Struct(">I")
 
@@ -25,7 +38,7 @@ class _Run(NamedTuple):
 
 
 class Sorter:
-    """Takes items in any order; iterating gives them sorted, any number of times."""
+    """Takes items in any order. Iterating gives them sorted, and can be repeated."""
 
     def __init__(self, memory_bytes_max: int = IMPORT_SORT_BYTES_MAX) -> None:
         self._memory_bytes_max = memory_bytes_max

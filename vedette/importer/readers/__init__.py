@@ -1,1 +1,1 @@
-"""Processes that read for an import."""
+"""Reader processes of an import."""

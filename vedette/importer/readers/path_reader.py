@@ -23,11 +23,11 @@ from vedette.limits import DAMAGE_CHARS_MAX, IMPORT_ERRORS_MAX
 
 
 class RefusedRecord(NamedTuple):
-    """A rejected record."""
+    """A rejected record, with its place and the reason."""
 
     file: int
     position: int
-    """From 1, in the file."""
+    """Position in the file, counted from 1."""
     reason: str
     message: str
 
@@ -61,6 +61,8 @@ class PathReader:
     def __init__(self, path: Path, host: str, launch: LaunchReaders) -> None:
         self.files: list[str] = []
         """Names of the files that were read."""
+        self.on_disk = 0
+        """Files on disk under the path: read, archives, and rejected."""
         self.refusals: list[Refusal] = []
         self.refused: list[RefusedRecord] = []
         self.reasons: Counter[str] = Counter()
@@ -78,13 +80,13 @@ class PathReader:
         self._results: dict[int, ScanResult] = {}
         """Results by range number, without the items, which are in the sorters."""
         self._places: list[tuple[int, int]] = []
-        """By range number: number of the file, and records of the file before the range."""
+        """Maps range number to (file number, number of the file's records before the range)."""
         self._readers = ReaderPool(launch)
         self._hasher = Hasher()
         try:
             for spool in (self._spool, *self._readers.spools):
                 self.texts.add_spool(spool)
-            self._read_all(walk(path, self.refusals.append))
+            self._read_all(walk(path, self.refusals.append, self._count))
             for done in self._readers.results(wait_for_all=True):
                 self._take(done)
         finally:
@@ -94,6 +96,9 @@ class PathReader:
                 self._combine(file)
         finally:
             self._hasher.close()
+
+    def _count(self) -> None:
+        self.on_disk += 1
 
     def close(self) -> None:
         self.items.close()
@@ -116,7 +121,7 @@ class PathReader:
                 found = _thrown(files, error)  # the walker rejects the rest of that archive
                 continue
             except OSError as error:  # it was removed
-                self.refusals.append(Refusal(file.name, "damaged", error.strerror or str(error)))
+                self.refusals.append(Refusal(file.name, "unreadable", error.strerror or str(error)))
             found = next(files, None)
 
     def _read(self, file: _File, found: FoundFile) -> None:
@@ -197,7 +202,10 @@ class PathReader:
         """Combines the results of all ranges of a file."""
         parts = [self._results[number] for number in file.parts if number in self._results]
         self.refusals += [Refusal(file.name, "damaged", one.damage) for one in parts if one.damage]
-        if not parts:
+        unread = [one.unread for one in parts if one.unread]
+        if unread:
+            self.refusals.append(Refusal(file.name, "unreadable", unread[0]))
+        if len(unread) == len(parts):
             return
         count = sum(one.count for one in parts)
         if count and sum(one.unknown for one in parts) == count:

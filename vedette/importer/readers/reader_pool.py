@@ -16,8 +16,12 @@ from vedette.importer.scan.file_ranges import FileRange, read_range
 from vedette.importer.scan.scan_result import ScanResult
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import Spool
-from vedette.limits import IMPORT_RANGES_PER_READER
+from vedette.limits import Limit
 from vedette.pipeline.workers.socket_channel import SocketChannel
+
+IMPORT_RANGES_PER_READER: Limit[int] = 2
+"""Ranges given to each reader process: the one it reads, and the next one, so that it never waits
+for work."""
 
 
 class Reader(Struct):
@@ -28,15 +32,16 @@ class Reader(Struct):
 
 
 LaunchReaders = Callable[[], list[Reader]]
-"""Starts reader processes; none where they would not help."""
+"""Starts reader processes; returns none where they would not help."""
 
 
 class ReaderPool:
-    """See the module. Not thread-safe; has a thread for each reader."""
+    """Distributes ranges to reader processes and collects their results. Not thread-safe; has a
+    thread for each reader."""
 
     def __init__(self, launch: LaunchReaders) -> None:
         self._done: queue.SimpleQueue[ScanResult | FileRange] = queue.SimpleQueue()
-        """Results; a range where reading failed."""
+        """Results, or the range itself where reading failed."""
         self._todo: queue.SimpleQueue[FileRange | None] = queue.SimpleQueue()
         self._under_way = 0
         self._readers = launch()
@@ -60,8 +65,8 @@ class ReaderPool:
         self._todo.put(part)
 
     def results(self, *, wait_for_all: bool = False) -> Iterator[ScanResult | FileRange]:
-        """Results until a reader would become idle, or with `wait_for_all` until there are no more.
-        Ranges that could not be read are returned as they are."""
+        """Yields results until a reader would become idle, or with `wait_for_all` until there are
+        no more. Ranges that could not be read are returned as they are."""
         left = 0 if wait_for_all else IMPORT_RANGES_PER_READER * len(self._readers) - 1
         while self._under_way > left:
             yield self._done.get()

@@ -1,1 +1,1 @@
-"""Headers and boundaries of records, found without decoding."""
+"""Finds the headers and boundaries of records without decoding them."""

@@ -12,11 +12,20 @@ from vedette.importer.sources.archives import Extent, FoundFile, Kind
 from vedette.importer.sources.byte_streams import DAMAGE, BombError, FileSlice, Stream
 from vedette.importer.sources.digest import Hasher
 from vedette.importer.sources.text_spool import Spool
-from vedette.limits import DAMAGE_CHARS_MAX, IMPORT_PART_BYTES, IMPORT_RANGE_EDGE_BYTES
+from vedette.ingest.framing.csv_table import begins_table
+from vedette.limits import CSV_HEADER_BYTES_MAX, DAMAGE_CHARS_MAX, Limit
+
+IMPORT_PART_BYTES: Limit[int] = 16 * 1024 * 1024
+"""Bytes of a part of a text. Texts of at least twice this size are read in parts of about this
+size, by several processes."""
+
+IMPORT_RANGE_EDGE_BYTES: Limit[int] = 1024 * 1024
+"""Bytes that are searched for the end of an object when a text is split. The file is not split
+further if none is found."""
 
 
 class FileRange(Struct):
-    """What to read: an EVTX log, or a range of a text file on disk."""
+    """Input of a reader: an EVTX log, or a range of a text file on disk."""
 
     number: int
     kind: Kind
@@ -33,7 +42,8 @@ class FileRange(Struct):
 
 
 def read_range(part: FileRange, into: ScanResult, spool: Spool, hasher: Hasher) -> ScanResult:
-    """Reads a range into a result. Damage is noted there; raises nothing."""
+    """Reads a range into a result. Damage, and a file that cannot be opened, are noted in the
+    result; it raises nothing."""
     if part.content:
         stream: Stream = io.BufferedReader(io.BytesIO(part.content))
         return read_found(FoundFile("", part.kind, stream, None), part, into, spool, hasher)
@@ -41,7 +51,7 @@ def read_range(part: FileRange, into: ScanResult, spool: Spool, hasher: Hasher) 
     try:
         file = place.path.open("rb", buffering=0)
     except OSError as error:
-        into.damage = error.strerror or str(error)
+        into.unread = error.strerror or str(error)
         return into
     with file:
         stream = io.BufferedReader(FileSlice(file.fileno(), place.begin, place.end))
@@ -51,7 +61,7 @@ def read_range(part: FileRange, into: ScanResult, spool: Spool, hasher: Hasher) 
 def read_found(
     found: FoundFile, part: FileRange, into: ScanResult, spool: Spool, hasher: Hasher
 ) -> ScanResult:
-    """Reads a file. Raises BombError; `into` then has what came before it."""
+    """Reads a file. Raises BombError; `into` then has what was read before it."""
     digest = hasher.digest() if part.is_whole else None
     reader = FileReader(part.number, part.host, into, spool, digest)
     try:
@@ -66,12 +76,15 @@ def read_found(
 
 
 def split_offsets(place: Extent) -> list[int]:
-    """Offsets at which to split a text, with its begin and end: between a line that ends an object
-    and one that begins another, which in JSON can only be between two records."""
+    """Returns the offsets at which to split a text, with its beginning and end. A text is split
+    between a line that ends an object and a line that begins another, which in JSON can only be
+    between two records. A CSV table is not split, because only its first line names its columns."""
     found = [place.begin]
     if place.end - place.begin < 2 * IMPORT_PART_BYTES:
         return [*found, place.end]
     with place.path.open("rb", buffering=0) as file:
+        if begins_table(os.pread(file.fileno(), CSV_HEADER_BYTES_MAX, place.begin)):
+            return [*found, place.end]
         last = place.end - IMPORT_PART_BYTES
         for wanted in range(place.begin + IMPORT_PART_BYTES, last, IMPORT_PART_BYTES):
             within = min(IMPORT_RANGE_EDGE_BYTES, place.end - wanted)

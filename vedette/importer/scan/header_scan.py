@@ -7,7 +7,16 @@ import re
 
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.times import time_us
-from vedette.limits import HEADER_RECORD_ID_BYTES, HEADER_RECORD_ID_CHARS_MAX
+from vedette.limits import Limit
+
+HEADER_RECORD_ID_BYTES: Limit[int] = 1_024
+"""Bytes of a record that are searched for its record number. The number only orders records with
+the same time, so missing it does no harm."""
+
+HEADER_RECORD_ID_CHARS_MAX: Limit[int] = 16
+"""Characters that are searched for the end of a record number. Numbers of 48 bits have 15
+digits."""
+
 
 _UTC_TIME = b'"UtcTime"'
 _BEATS = b'{"@timestamp":'
@@ -25,7 +34,8 @@ _OTHER_ENVELOPES = (b'"SourceModuleType"', b'"EventReceivedTime"', b'"winlog"', 
 
 
 def event_time_us(piece: bytes) -> int:
-    """The `UtcTime` of a JSON text or XML element, epoch microseconds; 0 when it has none."""
+    """Returns the `UtcTime` of a JSON text or XML element in epoch microseconds; 0 if it has
+    none."""
     at = piece.find(_UTC_TIME)
     if at < 0:
         return 0
@@ -41,7 +51,7 @@ def event_time_us(piece: bytes) -> int:
 
 
 def envelope(piece: bytes) -> tuple[int, str] | None:
-    """Time (epoch us) and host of common envelopes; None for all others."""
+    """Returns the time (epoch microseconds) and host from common envelopes; None for all others."""
     if not piece.startswith(b"{"):
         return None
     is_event = piece.startswith(b'{"Event"')
@@ -64,7 +74,7 @@ def envelope(piece: bytes) -> tuple[int, str] | None:
 
 
 def record_id(piece: bytes) -> int:
-    """The number of a record in its log; 0 when none is found."""
+    """Returns the number of a record in its log; 0 if none is found."""
     names = _RECORD_ID_NAMES_OF_BEATS if piece.startswith(_BEATS) else _RECORD_ID_NAMES
     for name in names:
         at = piece.find(name, 0, HEADER_RECORD_ID_BYTES)

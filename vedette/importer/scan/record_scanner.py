@@ -24,17 +24,31 @@ from vedette.importer.sources.digest import Digest
 from vedette.importer.sources.text_spool import IN_PLACE, Spool, checksum, in_spool
 from vedette.ingest.decode import audit_text_of, auditd, decode, shipper
 from vedette.ingest.framing.body import as_utf8, text_record, without_preamble
+from vedette.ingest.framing.csv_table import CsvTable
 from vedette.ingest.framing.record_boundaries import object_lines, split_pieces
+from vedette.ingest.framing.record_container import contained_records
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import time_us
-from vedette.limits import (
-    DAMAGE_CHARS_MAX,
-    EVTX_ERRORS_MAX,
-    EVTX_HASH_READ_BYTES,
-    EVTX_SCAN_BATCH,
-    IMPORT_BLOCK_BYTES,
-    IMPORT_CLOCK_SAMPLE_RECORDS,
-)
+from vedette.limits import DAMAGE_CHARS_MAX, Limit
+
+IMPORT_BLOCK_BYTES: Limit[int] = 512 * 1024
+"""Bytes of a file that the importer reads at a time. They fit into the cache of a processor core
+while they are decoded. A record may be longer than this."""
+
+EVTX_HASH_READ_BYTES: Limit[int] = 1024 * 1024
+"""Bytes per read while an EVTX file is hashed before it is parsed; longer reads are not faster."""
+
+EVTX_SCAN_BATCH: Limit[int] = 1_000
+"""Records of an EVTX log that are scanned at a time."""
+
+EVTX_ERRORS_MAX: Limit[int] = 70_000
+"""Errors after which reading an EVTX file stops: a file has at most 65,535 chunks."""
+
+IMPORT_CLOCK_SAMPLE_RECORDS: Limit[int] = 16
+"""Divisor for clock samples: about one in this many of the records with both times is decoded to
+compare their clocks. Records are chosen by their time, so that the order in the file does not
+matter."""
+
 
 AUDIT_LINE, AS_SENT, DECODED = 0, 1, 2
 """Classes of items: a line of an audit event, a JSON text or XML element to send as it is, a record
@@ -60,6 +74,11 @@ TEXT = Struct(">QQIII")
 _SENT = Struct(">QBQQQIII")
 """A whole item with a `SPAN`."""
 
+_EVTX_HEAD_BYTES, _EVTX_CHUNK_BYTES = 4_096, 65_536
+_EVTX_COUNT_AT, _EVTX_COUNT_END = 42, 44
+"""Layout of EVTX: the head has the number of chunks that follow it. A log that was copied while it
+was written may have more."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -79,7 +98,7 @@ class Sink(Protocol):
         """Adds a sample of a host's clocks."""
 
     def refuse(self, position: int, reason: str, message: str) -> None:
-        """Rejects a record."""
+        """Rejects the record at `position`."""
 
 
 class FileReader:
@@ -91,7 +110,7 @@ class FileReader:
         self.count = 0
         """Records, audit lines and unreadable pieces so far."""
         self.unknown = 0
-        """Those of no known format."""
+        """Records of no known format so far."""
         self._number = number
         self._host = host
         self._sink = sink
@@ -102,7 +121,7 @@ class FileReader:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of what was read; b"" without `digest`."""
+        """SHA-256 of the content that was read; b"" without `digest`."""
         return b"" if self._digest is None else self._digest.value()
 
     def _note(self, block: bytes) -> None:
@@ -165,7 +184,10 @@ class FileReader:
         self._sink.take_envelopes(envelopes)
 
     def _read_piece(self, piece: bytes) -> list[bytes]:
-        """Items of a piece whose time cannot be scanned."""
+        """Items of a piece whose time cannot be scanned; of a container those of its records."""
+        contained = contained_records(piece)
+        if contained is not None:
+            return [item for one in contained for item in self._read_piece(one)]
         line = piece if piece[:1] == b"{" else text_record(piece, self._host) or piece
         audit = self._audit_lines(line) if b"audit(" in line else None
         if audit is not None:
@@ -207,7 +229,7 @@ class FileReader:
             return None
         host = (shipper.host_of(obj) or self._host).encode()
         items: list[bytes] = []
-        for written in lines.split("\n"):
+        for written in auditd.record_texts(lines):
             line = auditd.parse_line(written)
             if line is not None:
                 content = host + b"\0" + written.encode()
@@ -217,13 +239,17 @@ class FileReader:
     # --- EVTX ------------------------------------------------------------------------------
 
     def _read_evtx(self, found: FoundFile) -> None:
+        head = found.stream.peek(_EVTX_COUNT_END)[:_EVTX_COUNT_END]
         if found.place is not None and found.place.is_file:
+            size = 0
             for block in iter(partial(found.stream.read, EVTX_HASH_READ_BYTES), b""):
                 self._note(block)
+                size += len(block)
             parser = _parser(str(found.place.path))
         else:
             content = read_all(found.stream)
             self._note(content.getvalue())
+            size = content.getbuffer().nbytes
             parser = _parser(content)
         batch: list[bytes] = []
         for text in _evtx_texts(parser, self._damaged):
@@ -232,6 +258,12 @@ class FileReader:
                 self._take_pieces(batch)
                 batch = []
         self._take_pieces(batch)
+        chunks = int.from_bytes(head[_EVTX_COUNT_AT:], "little")
+        there, rest = divmod(max(size - _EVTX_HEAD_BYTES, 0), _EVTX_CHUNK_BYTES)
+        if there < chunks:
+            raise EOFError(f"the log is cut short: it has {there} of {chunks} chunks")
+        if rest:
+            raise EOFError(f"the log is cut short: it ends within chunk {there + 1}")
 
     def _damaged(self, message: str) -> None:
         self.count += 1
@@ -269,8 +301,8 @@ class FileReader:
         self._sink.refuse(self.count, reason, message)
 
 
-_NO_RECORD = frozenset({"unknown_format", "not_json", "not_an_object"})
-"""Reasons that every piece of a file has which is not a log."""
+_NO_RECORD = frozenset({"unknown_format", "not_json", "not_an_object", "bad_line"})
+"""Reasons of rejection that apply to every piece of a file that is not a log."""
 
 
 class _Lines(NamedTuple):
@@ -288,20 +320,30 @@ def _blocks(found: FoundFile, read: Callable[[bytes], None]) -> Iterator[list[by
     if found.stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         content = read_all(found.stream).getvalue()
         read(content)
-        yield split_pieces(as_utf8(content))[0]
+        text = as_utf8(content)
+        whole = CsvTable.of(text)
+        yield (split_pieces(text) if whole is None else whole.split(text))[0]
         return
     offset = 0 if found.place is None else found.place.begin
     held = b""
     last = False
+    table: CsvTable | None = None
+    is_first = True
     while not last:
         block, damage = _block(found.stream)
         read(block)
         held += block
         last = len(block) < IMPORT_BLOCK_BYTES
+        if is_first:
+            table, is_first = CsvTable.of(held), False
         taken = len(held) if last else held.rfind(b"\n") + 1
         is_small = last and not offset
-        lines = None if found.place is None or is_small else object_lines(held[:taken])
-        if lines is not None:
+        is_plain = table is None and found.place is not None and not is_small
+        lines = object_lines(held[:taken]) if is_plain else None
+        if table is not None:
+            pieces, taken = table.split(held, last=last)
+            yield pieces
+        elif lines is not None:
             yield _Lines(offset, lines)
         else:
             pieces, taken = split_pieces(held, last=last)
@@ -313,8 +355,8 @@ def _blocks(found: FoundFile, read: Callable[[bytes], None]) -> Iterator[list[by
 
 
 def _block(stream: Stream) -> tuple[bytes, Exception | None]:
-    """The next block, which is smaller only at the end, and the error that ended it early. What
-    was read before the error is valid."""
+    """Returns the next block, which is shorter only at the end, and the error that ended it early.
+    What was read before the error is valid."""
     parts: list[bytes] = []
     left = IMPORT_BLOCK_BYTES
     while left:
@@ -343,7 +385,7 @@ def _parser(source: object) -> evtx.PyEvtxParser:
 
 
 def _evtx_texts(parser: evtx.PyEvtxParser, damaged: Callable[[str], None]) -> Iterator[bytes]:
-    """The records as JSON. A damaged chunk loses only its own records."""
+    """Yields the records as JSON. A damaged chunk loses only its own records."""
     records = iter(parser.records_json())
     errors = 0
     while errors < EVTX_ERRORS_MAX:

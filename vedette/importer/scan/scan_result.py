@@ -16,7 +16,7 @@ class ScanResult(Struct):
     hosts: dict[int, str] = field(default_factory=dict)
     """Hosts of envelopes by number."""
     votes: dict[str, dict[int, int]] = field(default_factory=dict)
-    """By host, and by hours that its clock is ahead, how many records show that."""
+    """Number of records by host and by the hours that its clock is ahead in them."""
     refused: list[tuple[int, str, str]] = field(default_factory=list)
     """Position from 1, reason and message of rejected records, IMPORT_ERRORS_MAX at most."""
     reasons: dict[str, int] = field(default_factory=dict)
@@ -24,9 +24,11 @@ class ScanResult(Struct):
     count: int = 0
     """Records, audit lines and unreadable pieces."""
     unknown: int = 0
-    """Those of no known format."""
+    """Records of no known format."""
     digest: bytes = b""
     """SHA-256, where the range is a whole file."""
+    unread: str = ""
+    """Why the system did not let the reader open the file; "" if it did."""
     damage: str = ""
     """Why reading stopped before the end; "" if it did not."""
 

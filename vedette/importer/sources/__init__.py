@@ -1,1 +1,1 @@
-"""Where files come from: directories, archives, streams of bytes."""
+"""Finds files and reads their bytes: directories, archives and streams."""

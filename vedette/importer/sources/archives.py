@@ -7,13 +7,17 @@ rejected, each with its name; the rest is read.
 
 import io
 import os
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple, Self
 
+from vedette.file_tree import regular_files
 from vedette.importer.sources.byte_streams import (
     DAMAGE,
     GZIP_MAGIC,
@@ -26,15 +30,25 @@ from vedette.importer.sources.byte_streams import (
     Inner,
     Stream,
     read_all,
-    unzstd,
 )
-from vedette.limits import (
-    ARCHIVE_DEPTH_MAX,
-    DAMAGE_CHARS_MAX,
-    FILE_HEAD_BYTES,
-    FILE_HEAD_LINES,
-    IMPORT_BUFFER_BYTES,
-)
+from vedette.importer.sources.inflate import Unzstd
+from vedette.ingest.framing.csv_table import begins_table
+from vedette.limits import DAMAGE_CHARS_MAX, Limit
+
+ARCHIVE_DEPTH_MAX: Limit[int] = 3
+"""Archives within archives: a zip of tar.gz of EVTX has depth 2 (tar and gz count as one)."""
+
+FILE_HEAD_BYTES: Limit[int] = 4_096
+"""Bytes from the beginning of a file that decide its type. A tar archive has its mark at byte
+257."""
+
+FILE_HEAD_LINES: Limit[int] = 20
+"""Lines from the beginning of a text that are checked; one of them must look like a line of a
+log."""
+
+IMPORT_BUFFER_BYTES: Limit[int] = 1024 * 1024
+"""Read buffer of a file or a member of an archive, bytes; reads below it do not reach the file
+system."""
 
 
 class Kind(Enum):
@@ -98,7 +112,7 @@ def kind_of(head: bytes) -> Kind:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return Kind.TEXT
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if b"\0" in head or not (text[:1] in (b"{", b"[", b"<") or _is_log(text)):
+    if b"\0" in head or not (text[:1] in (b"{", b"[", b"<") or _is_log(text) or begins_table(text)):
         return Kind.UNKNOWN
     return Kind.TEXT
 
@@ -112,29 +126,41 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
 )
 
 
+_LATE_LOG = re.compile(
+    rb"audit\(\d{1,12}\.\d{1,9}:\d{1,20}\)|santad: action=[A-Z]"
+    rb'|<Event[^>\n]{0,200}>\s{0,16}<System>|\{"ID":"\d{1,12}\.\d{1,9}:\d{1,20}"'
+)
+"""A record of a log after other text, which is refused line by line: audit, Santa, XML, laurel.
+Searched in the first IMPORT_BUFFER_BYTES of a file whose head is of no known kind."""
+
+
 def _is_log(text: bytes) -> bool:
     """Whether one of the first lines has an audit line, a Santa line, XML or JSON."""
     marks = (b"audit(", b"santad: action=", b"<Event", b': {"', b"@cee:")
     return any(mark in line for line in text.splitlines()[:FILE_HEAD_LINES] for mark in marks)
 
 
-def walk(path: Path, refuse: Refuse) -> Generator[FoundFile, None, None]:
-    """All files under a path, a file or a directory, in the order of their names.
+def walk(
+    path: Path, refuse: Refuse, count: Callable[[], None] = lambda: None
+) -> Generator[FoundFile, None, None]:
+    """Yields all files under a path, a file or a directory, in the order of their names. `count` is
+    called for each file on disk, read or not. What cannot be listed or opened is rejected.
 
-    Throw BombError into the generator when reading a stream raises it: the rest of its archive is
-    rejected.
+    When reading a stream raises BombError, throw it into the generator: the rest of the archive is
+    then rejected.
     """
-    if path.is_dir():
-        for folder, folders, names in os.walk(path):
-            folders.sort()
-            for name in sorted(names):
-                inner = Path(folder, name)
-                if inner.is_symlink() or not inner.is_file():
-                    refuse(Refusal(str(inner), "link", "links and devices are not followed"))
-                else:
-                    yield from _walk_file(inner, refuse)
-    else:
-        yield from _walk_file(path, refuse)
+
+    def unlisted(error: OSError) -> None:
+        name = str(error.filename or path)
+        refuse(Refusal(name, "unreadable", error.strerror or str(error)))
+
+    def link(inner: Path) -> None:
+        count()
+        refuse(Refusal(str(inner), "link", "links and devices are not followed"))
+
+    for file in regular_files(path, unlisted, link):
+        count()
+        yield from _walk_file(file, refuse)
 
 
 def _walk_file(path: Path, refuse: Refuse) -> Iterator[FoundFile]:
@@ -149,6 +175,11 @@ def _walk_file(path: Path, refuse: Refuse) -> Iterator[FoundFile]:
         place = Extent(path, 0, size) if size else None  # none of a pipe
         walker = _Walker(Budget(size), refuse)
         yield from walker.look(str(path), stream, place, 0)
+        if not walker.is_accounted:
+            refuse(Refusal(str(path), "no_records", "the archive has no files"))
+
+
+_UNKNOWN = f"no kind of log that is known, and no record in the first {IMPORT_BUFFER_BYTES:,} bytes"
 
 
 class _Walker:
@@ -156,7 +187,13 @@ class _Walker:
 
     def __init__(self, budget: Budget, refuse: Refuse) -> None:
         self._budget = budget
-        self._refuse = refuse
+        self._report = refuse
+        self.is_accounted = False
+        """Whether a file was yielded or rejected."""
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self.is_accounted = True
+        self._report(refusal)
 
     def look(
         self, name: str, stream: Stream, place: Extent | None, depth: int
@@ -164,15 +201,18 @@ class _Walker:
         """The file itself, or the files in it if it is an archive."""
         try:
             kind = kind_of(stream.peek(FILE_HEAD_BYTES)[:FILE_HEAD_BYTES])
+            if kind is Kind.UNKNOWN and _LATE_LOG.search(stream.peek(IMPORT_BUFFER_BYTES)):
+                kind = Kind.TEXT
             match kind:
                 case Kind.EVTX | Kind.TEXT:
+                    self.is_accounted = True
                     yield FoundFile(name, kind, stream, place)
                 case Kind.ZIP | Kind.TAR | Kind.GZIP | Kind.ZSTD:
                     yield from self._open(kind, name, stream, place, depth)
                 case Kind.EMPTY:
-                    pass
+                    self._refuse(Refusal(name, "empty", "the file is empty"))
                 case _:
-                    self._refuse(Refusal(name, "unknown_kind", "no kind of log that is known"))
+                    self._refuse(Refusal(name, "unknown_kind", _UNKNOWN))
         except BombError as error:
             if depth:
                 raise
@@ -195,7 +235,7 @@ class _Walker:
         elif kind is Kind.TAR:
             yield from self._tar(name, stream, path, depth)
         else:
-            opened = Gunzip(stream) if kind is Kind.GZIP else unzstd(stream)
+            opened: Inner = Gunzip(stream) if kind is Kind.GZIP else Unzstd(stream)
             inner = self._counted(opened)
             # A tar in a gzip is one archive, not two.
             is_tar = kind_of(inner.peek(FILE_HEAD_BYTES)[:FILE_HEAD_BYTES]) is Kind.TAR
@@ -222,7 +262,7 @@ class _Walker:
                     self._refuse(Refusal(inner, "damaged", str(error)[:DAMAGE_CHARS_MAX]))
 
     def _tar(self, name: str, stream: Stream, path: Path | None, depth: int) -> Iterator[FoundFile]:
-        with _open_tar(stream, path) as archive:
+        with _open_tar(stream, path) as (archive, heads):
             for info in archive:
                 inner = f"{name}!{info.name}"
                 self._budget.spend_member()
@@ -240,9 +280,11 @@ class _Walker:
                     member = CountedStream(_content(archive, info), UNBOUNDED)
                 reader: Stream = io.BufferedReader(member, IMPORT_BUFFER_BYTES)
                 yield from self.look(inner, reader, place, depth + 1)
+            if heads.last != bytes(tarfile.BLOCKSIZE):
+                self._refuse(Refusal(name, "damaged", "the tar has no end: it is cut short"))
 
     def _is_allowed(self, inner: str, member: str) -> bool:
-        """Rejects names that lead out of the archive: harmless here, but made to do harm."""
+        """Rejects names that lead out of the archive: harmless here, but meant to do harm."""
         parts = member.replace("\\", "/").split("/")
         if ".." in parts or member.startswith(("/", "\\")) or member[1:2] == ":":
             self._refuse(Refusal(inner, "outside", "the name leads out of the archive"))
@@ -250,11 +292,37 @@ class _Walker:
         return True
 
 
-def _open_tar(stream: Stream, path: Path | None) -> tarfile.TarFile:
+class _Heads:
+    """Remembers the last header of a member. `tarfile` treats the end of the file, a partial header
+    and a damaged header as the end of the archive; a complete archive ends with a block of
+    zeros."""
+
+    last = b""
+
+    def member_type(self) -> type[tarfile.TarInfo]:
+        """The class of members for `tarfile.open`."""
+        heads = self
+
+        class Member(tarfile.TarInfo):
+            @classmethod
+            def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+                heads.last = bytes(buf)
+                return super().frombuf(buf, encoding, errors)
+
+        return Member
+
+
+@contextmanager
+def _open_tar(stream: Stream, path: Path | None) -> Iterator[tuple[tarfile.TarFile, _Heads]]:
     """A tar on disk is read with seeks, any other as a stream."""
+    heads = _Heads()
+    member = heads.member_type()
     if path is not None:
-        return tarfile.open(path, mode="r:")
-    return tarfile.open(fileobj=stream, mode="r|")
+        opened = partial(tarfile.open, path, mode="r:")
+    else:
+        opened = partial(tarfile.open, fileobj=stream, mode="r|")
+    with opened(tarinfo=member) as archive:
+        yield archive, heads
 
 
 def _content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:

@@ -10,22 +10,37 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import zstandard
 
-from vedette.limits import (
-    ARCHIVE_INFLATED_BYTES_MIN,
-    ARCHIVE_MEMBERS_MAX,
-    ARCHIVE_RATIO_MAX,
-    GZIP_READ_BYTES,
-    MEMBER_MEMORY_BYTES_MAX,
-    MEMBER_READ_BYTES,
-    ZSTD_WINDOW_BYTES_MAX,
-)
-
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     Stream: TypeAlias = io.BufferedReader[Any]
 else:
     Stream = io.BufferedReader
+
+from vedette.limits import Limit
+
+ARCHIVE_MEMBERS_MAX: Limit[int] = 100_000
+"""Files in one archive. Triage collections have a few thousand."""
+
+ARCHIVE_RATIO_MAX: Limit[int] = 200
+"""Maximum ratio of an archive's decompressed size to its own size. Logs reach 100, decompression
+bombs 1,000 and more."""
+
+ARCHIVE_INFLATED_BYTES_MIN: Limit[int] = 256 * 1024 * 1024
+"""Bytes that every archive may decompress to, even if this exceeds ARCHIVE_RATIO_MAX: the ratio of
+empty logs has no bound."""
+
+MEMBER_MEMORY_BYTES_MAX: Limit[int] = 1024 * 1024 * 1024
+"""Bytes of a member that has to be held in memory completely: an EVTX log or a zip within an
+archive."""
+
+GZIP_READ_BYTES: Limit[int] = 128 * 1024
+"""Compressed bytes per read of a gzip stream; they decompress to a few MB at most."""
+
+MEMBER_READ_BYTES: Limit[int] = 8 * 1024 * 1024
+"""Bytes per read of a member that is read completely. A buffer of the size of the largest member
+would cost more."""
+
 
 _GZIP_WBITS = 31
 GZIP_MAGIC = b"\x1f\x8b"
@@ -158,11 +173,6 @@ class Gunzip(io.RawIOBase):
             return False
         self._inflater = zlib.decompressobj(_GZIP_WBITS)
         return True
-
-
-def unzstd(stream: IO[bytes]) -> IO[bytes]:
-    inflater = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
-    return inflater.stream_reader(stream, read_across_frames=True)
 
 
 def read_all(stream: BinaryIO) -> io.BytesIO:

@@ -5,7 +5,16 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from vedette.limits import DIGEST_BLOCK_BYTES, DIGEST_BLOCKS_QUEUED_MAX, DIGEST_INLINE_BYTES
+from vedette.limits import Limit
+
+DIGEST_INLINE_BYTES: Limit[int] = 64 * 1024
+"""Smaller blocks are hashed by the caller: handing them to the hashing thread would cost more."""
+
+DIGEST_BLOCK_BYTES: Limit[int] = 1024 * 1024
+"""Bytes per read while a file is hashed."""
+
+DIGEST_BLOCKS_QUEUED_MAX: Limit[int] = 8
+"""Blocks of a file that may wait for the hashing thread; bounds memory."""
 
 
 class Hasher:

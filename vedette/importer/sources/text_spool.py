@@ -15,12 +15,22 @@ from typing import IO, Final
 import xxhash
 
 from vedette.errors import VedetteError
-from vedette.limits import (
-    TEXT_SPOOL_BLOCK_BYTES,
-    TEXT_SPOOL_BLOCKS_CACHED_MAX,
-    TEXT_SPOOL_BUFFER_BYTES,
-    TEXT_SPOOL_OPEN_FILES_MAX,
-)
+from vedette.limits import Limit
+
+TEXT_SPOOL_OPEN_FILES_MAX: Limit[int] = 64
+"""Files that are open at once for texts of records: a directory may have more files than a process
+may open."""
+
+TEXT_SPOOL_BUFFER_BYTES: Limit[int] = 1024 * 1024
+"""Write buffer of a spool, bytes: texts are appended one by one."""
+
+TEXT_SPOOL_BLOCK_BYTES: Limit[int] = 64 * 1024
+"""Bytes per read of texts: some dozens of records, which are needed together."""
+
+TEXT_SPOOL_BLOCKS_CACHED_MAX: Limit[int] = 128
+"""Blocks in the LRU cache of texts: they are read nearly in file order, or in one stream per
+host."""
+
 
 PARTS_MAX: Final = 1 << 26
 IN_PLACE: Final = 1 << 31
@@ -33,19 +43,19 @@ checksum = xxhash.xxh3_64_intdigest
 
 
 def in_spool(number: int) -> int:
-    """The flags for texts in that spool."""
+    """Returns the flags for texts in the spool with this number."""
     return _SPOOLED | number * PARTS_MAX
 
 
 class ChangedError(VedetteError):
-    """A file has changed since it was read first."""
+    """A file has changed since it was first read."""
 
 
 class Spool:
-    """A temporary file of texts. One process writes it, others read it."""
+    """A temporary file of texts. One process writes it, and others read it."""
 
     def __init__(self, number: int = 0, file: IO[bytes] | None = None) -> None:
-        """`file` where another process made it; otherwise a temporary file is made."""
+        """`file` is the file where another process made it; otherwise a temporary file is made."""
         self.number = number
         self.size = 0
         self._file = file

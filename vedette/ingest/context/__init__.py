@@ -1,1 +1,1 @@
-"""What is learned of a host that completes its records."""
+"""Per-host state learned from records, used to complete later records."""

@@ -1,8 +1,8 @@
-"""Bounded context of one host, from which its records are completed.
+"""Bounded context of a host, used to complete its records.
 
-The pipeline holds one `HostContext` a sensor, and calls `learn` for a whole batch before
-`normalise`. It only completes records: an evicted entry costs a repeated fact or an unknown name.
-`Processes` (the base class) looks processes up.
+The pipeline keeps a `HostContext` per sensor and calls `learn` for a whole batch before
+`normalise`. The context only completes records: an evicted entry costs a repeated fact or an
+unknown name. The base class `Processes` looks up processes.
 """
 
 from vedette.ingest.context.image_cache import Image
@@ -12,31 +12,53 @@ from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.hashes import hashes_of
 from vedette.ingest.paths import file_name, split_device
 from vedette.ingest.record import Record
-from vedette.limits import (
-    CLOCK_OFFSET_HOURS_MAX,
-    DEVICE_PATHS_MAX,
-    DNS_ANSWER_LASTS_US,
-    DNS_ANSWER_LATE_US,
-    DNS_ANSWERS_PER_ADDRESS_MAX,
-    HOST_DEVICES_MAX,
-    HOST_IMAGES_MAX,
-    HOST_LOCAL_ADDRESSES_MAX,
-    HOST_LOGONS_MAX,
-    HOST_NAMES_MAX,
-    LOGON_PROCESSES_MAX,
-)
+from vedette.limits import CLOCK_OFFSET_HOURS_MAX, Limit
 from vedette.model.event import UNKNOWN_IP
 from vedette.model.metadata_rank import Rank
+
+HOST_IMAGES_MAX: Limit[int] = 2_048
+"""Maximum executed or loaded files of a host that are cached, so that each is reported once."""
+
+HOST_NAMES_MAX: Limit[int] = 2_048
+"""Maximum addresses of a host that are cached with their names from DNS answers."""
+
+HOST_LOGONS_MAX: Limit[int] = 512
+"""Maximum logon sessions of a host whose type is cached."""
+
+HOST_LOCAL_ADDRESSES_MAX: Limit[int] = 64
+"""Maximum addresses that are taken for the host's own."""
+
+DNS_ANSWER_LATE_US: Limit[int] = 5_000_000
+"""Maximum delay (us) between a connection and the later record of the DNS answer that it used."""
+
+DNS_ANSWER_LASTS_US: Limit[int] = 24 * 3600 * 1_000_000
+"""Time (us) for which a DNS answer names an address."""
+
+DNS_ANSWERS_PER_ADDRESS_MAX: Limit[int] = 8
+"""Maximum DNS answers that are cached for an address, the latest. Names of a shared address change
+all the time."""
+
+LOGON_PROCESSES_MAX: Limit[int] = 256
+"""Maximum processes of a logon session that a later logon event completes with its type."""
+
+HOST_DEVICES_MAX: Limit[int] = 32
+"""Maximum volumes of a host whose device names are matched with drive letters. There are 26
+letters, and a volume may get another number at a reboot. Paths of an unknown device are compared
+with each."""
+
+DEVICE_PATHS_MAX: Limit[int] = 64
+"""Maximum paths of a volume that are cached to find its drive letter; a few suffice."""
+
 
 HOUR_US = 3600 * 1_000_000
 
 _LOOPBACK_4 = bytes(10) + b"\xff\xff\x7f"
 _NOBODY = (UNKNOWN_IP, bytes(10) + b"\xff\xff" + bytes(4), bytes(15) + b"\x01")
-"""No address, the IPv4 one of no host, and IPv6 loopback."""
+"""Unspecified address, unspecified IPv4 address, and IPv6 loopback."""
 
 
 class HostContext(Processes):
-    """The learned context of one host."""
+    """The learned context of a host."""
 
     __slots__ = (
         "_answers",
@@ -50,6 +72,7 @@ class HostContext(Processes):
         "adapters",
         "clock_offset_us",
         "computer_sid",
+        "host_clock",
         "host_type",
         "local",
         "logon_types",
@@ -59,19 +82,23 @@ class HostContext(Processes):
     def __init__(self, sensor_id: int) -> None:
         super().__init__(sensor_id)
         self.clock_offset_us = 0
-        """Envelope time minus true time of this host's records, whole hours (fact 5)."""
+        """Envelope time minus true time of this host's records, in whole hours
+        (docs/telemetry-formats.md#what-real-data-teach, fact 5)."""
         self.computer_sid = ""
-        """SID of the host, "" until an account of its own showed it."""
+        """SID of the host; "" until one of its own accounts revealed it."""
         self.adapters = ""
-        """Its network adapters, "" until a shipper reports them (`ingest/adapters.py`)."""
+        """Network adapters; "" until a shipper reports them (`ingest/adapters.py`)."""
+        self.host_clock = 0
+        """Time zone; 0 until a shipper reports it (`ingest/host_clock.py`)."""
         self.host_type = ""
-        """domain_controller once a record said so; "" until then."""
+        """domain_controller if a record showed it, else ""."""
         self.local: set[bytes] = set()
-        """The host's own addresses, packed."""
+        """Addresses of the host, packed."""
         self.logon_types: GenerationCache[str, int] = GenerationCache(HOST_LOGONS_MAX)
-        """Logon type (4624) by logon id ("0x3e7")."""
+        """Logon type (event 4624) by logon id ("0x3e7")."""
         self.waiting: list[Record] = []
-        """Records to learn from once the clock offset and all ProcessGuids of a batch are known."""
+        """Records to learn from after the clock offset and all ProcessGuids of a batch are
+        known."""
         self._answers: GenerationCache[bytes, list[tuple[int, str]]] = GenerationCache(
             HOST_NAMES_MAX
         )
@@ -94,7 +121,7 @@ class HostContext(Processes):
             logons.resize(HOST_LOGONS_MAX // divisor)
 
     def mark_unreported(self) -> None:
-        """Marks everything as not reported; call it after a failed commit."""
+        """Marks everything as not reported. Call after a failed commit."""
         super().mark_unreported()
         for image in self._images.values():
             image.is_reported = not image.hashes.any_known()
@@ -112,7 +139,8 @@ class HostContext(Processes):
             del answers[:-DNS_ANSWERS_PER_ADDRESS_MAX]
 
     def name_of(self, address: bytes, time_us: int) -> str:
-        """The name whose DNS answer held this address before `time_us`; "" when there is none."""
+        """Returns the name whose DNS answer contained this address before `time_us`; "" if there is
+        none."""
         answers = self._answers.get(address)
         if answers is None:
             return ""
@@ -122,7 +150,7 @@ class HostContext(Processes):
         return ""
 
     def learn_local(self, address: bytes) -> None:
-        """Adds an address of the host; loopback and unspecified ones are ignored."""
+        """Adds an address of the host. Ignores loopback and unspecified addresses."""
         if (
             len(self.local) < HOST_LOCAL_ADDRESSES_MAX
             and address not in _NOBODY
@@ -133,7 +161,7 @@ class HostContext(Processes):
     # --- files -------------------------------------------------------------------------
 
     def learn_image(self, path: str, hashes: str, time_us: int) -> Image:
-        """Caches a file that was executed or loaded; `hashes` as Sysmon writes them."""
+        """Caches an executed or loaded file. `hashes` is in Sysmon's notation."""
         image = self._images.young.get((path, hashes)) or self._images.get((path, hashes))
         if image is None:
             path, hashes = interned(path), interned(hashes)
@@ -149,32 +177,33 @@ class HostContext(Processes):
             self._md5s[sha256] = md5
 
     def md5_of(self, sha256: str) -> str:
-        """The md5 of a file with this sha256, "" when it was never seen with both."""
+        """Returns the MD5 of a file with this SHA-256; "" if no record had both."""
         return (self._md5s.get(sha256) or "") if sha256 else ""
 
     def md5_of_process(self, known: ProcessState) -> str:
-        """The md5 of a process's image, looked up by sha256 where the record lacks it."""
+        """Returns the MD5 of a process's image, looked up by SHA-256 if the record lacks it."""
         return known.md5 or self.md5_of(known.sha256)
 
     def learn_path(self, known: ProcessState, path: str, rank: int = Rank.OWN) -> None:
-        """The path of a process."""
+        """Sets the path of a process."""
         known.learn(path, rank=rank)
         self.learn_file_name(known)
         self.learn_drive(path)
 
     def learn_drive(self, path: str) -> None:
-        """A path of some image; one with a drive may show which drive an NT device is."""
+        """Adds the path of an image. A path with a drive letter may reveal the drive of an NT
+        device."""
         if path[1:3] == ":\\":
             self._tails[path[2:].lower()] = path[:2].upper()
 
     def resolve_device_paths(self) -> None:
-        """Replaces NT device paths of processes by drive paths, where the drive is known."""
+        """Replaces NT device paths of processes with drive paths, where the drive is known."""
         for known in self.device_paths:
             known.path = self.drive_path(known.path)
         self.device_paths.clear()
 
     def learn_device_path(self, path: str) -> None:
-        r"""A path that begins with an NT device (`\device\harddiskvolume2\x`)."""
+        r"""Adds a path that starts with an NT device (`\device\harddiskvolume2\x`)."""
         device, tail = split_device(path)
         if not device or len(self._device_tails) >= HOST_DEVICES_MAX:
             return
@@ -183,7 +212,7 @@ class HostContext(Processes):
             tails.add(tail)
 
     def drive_path(self, path: str) -> str:
-        """A path with its NT device replaced by the drive, where that is known."""
+        """Returns the path with its NT device replaced by the drive, if that is known."""
         device, tail = split_device(path)
         if not device:
             return path
@@ -202,22 +231,22 @@ class HostContext(Processes):
         return self._drives[device]
 
     def of_image(self, pid: int, time_us: int, path: str) -> ProcessState:
-        """`alive`, for a record that names the image as well: a process with another one is not
-        meant. It had the pid before, and the start of the one that has it now is still to come."""
+        """Like `alive`, for a record that also names the image. A process with another image is an
+        earlier owner of the pid: the start of the current owner has not been read yet."""
         known = self.alive(pid, time_us, path)
         return known if self._may_be_image(known, path) else self.mention(pid, path)
 
     def parent_id_of(self, known: ProcessState) -> str:
-        """Id of the parent by the creation records; "" when unknown."""
+        """Returns the id of the parent according to creation records; "" if unknown."""
         if known.parent_id or not known.parent_pid:
             return known.parent_id
         return self.of_image(known.parent_pid, known.start_us, known.parent_path).id
 
     def _may_be_image(self, known: ProcessState, path: str) -> bool:
-        """Short names (`PROGRA~1`) can be any; a device whose drive is not known can be a volume
-        that is mounted in a folder, so that only the name of the file is compared. Texts without
-        a folder are no paths: Sysmon sometimes writes garbage. A process of Unix changes its
-        image."""
+        """Whether a process may have this image. Returns True for short names (`PROGRA~1`), which
+        match anything, and for texts without a folder: Sysmon sometimes writes garbage, and a Unix
+        process replaces its image. A device without a known drive may be a volume mounted in a
+        folder, so only the file name is compared."""
         if "\\" not in path or "\\" not in known.path or "~" in path + known.path:
             return True
         paths = self.drive_path(path).lower(), self.drive_path(known.path).lower()
@@ -228,7 +257,7 @@ class HostContext(Processes):
     # --- clock and logons --------------------------------------------------------------
 
     def learn_clock(self, envelope_us: int, event_us: int) -> None:
-        """Adds a sample of the clock offset; the most frequent offset is used."""
+        """Adds a sample of the clock offset. The most frequent offset is used."""
         hours = (envelope_us - event_us + HOUR_US // 2) // HOUR_US
         votes = self._offset_votes
         if hours in votes:

@@ -1,7 +1,7 @@
-"""Cache of files that were executed or loaded on a host: each is reported once.
+"""Cache of the executed or loaded files of a host. Each file is reported once.
 
-`learn` merges to the earliest time and the greatest value of each field, so the order in a batch
-does not matter; `report` reports a file again only after a change.
+`learn` merges to the earliest time and the greatest value of each field, so the order within a
+batch does not matter. `report` reports a file again only after a change.
 """
 
 from vedette.ingest.context.process_state import interned
@@ -10,7 +10,7 @@ from vedette.model.event import BinarySeen, Outcome
 
 
 class Image:
-    """One path with one content (hashes)."""
+    """A path with a content, identified by hashes."""
 
     __slots__ = ("field_count", "first_us", "hashes", "is_reported", "path", "status", "values")
 
@@ -21,11 +21,11 @@ class Image:
         self.values: dict[str, str] = {}
         self.status: object = None
         self.field_count = 0
-        """Signature status and number of fields of the event that `values` were read from last."""
+        """Signature status and number of fields of the event that `values` were last read from."""
         self.is_reported = not hashes.any_known()
 
     def seen(self, time_us: int) -> None:
-        """Notes another sighting."""
+        """Records a sighting at `time_us`."""
         if time_us < self.first_us:
             self.first_us = time_us
             self.is_reported = not self.hashes.any_known()
@@ -38,7 +38,7 @@ class Image:
                 self.is_reported = not self.hashes.any_known()
 
     def report(self, out: list[Outcome]) -> None:
-        """Appends a BinarySeen, unless nothing changed since the last."""
+        """Appends a BinarySeen if anything changed since the last report."""
         if not self.is_reported:
             self.is_reported = True
             found = self.hashes

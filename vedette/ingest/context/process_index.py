@@ -1,12 +1,14 @@
-"""Index of the processes of one host, bounded.
+"""Bounded index of the processes of a host.
 
-Processes are found in three ways:
-- `by_guid`: by a Sysmon ProcessGuid in any spelling, which also carries the start;
-- `by_key`, `started`: by pid and start, for senders that know both;
-- `alive`: by pid at the time of an event, for senders that know no more. Call `mention` from
-  `learn` for every such record: then the answers do not depend on the order in the batch.
-A process known by pid and start is the one with a ProcessGuid of the same pid that began within
-`SAME_START_US` (docs/telemetry-formats.md#what-each-event-becomes, 4688).
+There are three kinds of lookup:
+
+- `by_guid`: by Sysmon ProcessGuid in any spelling, which also contains the start;
+- `by_key`, `started`: by pid and start, for senders that report both;
+- `alive`: by pid at the time of an event, for senders that report nothing else. Call `mention` from
+  `learn` for every such record; then results do not depend on the order within the batch.
+
+A process identified by pid and start is merged with a process that has a ProcessGuid, the same pid
+and a start within `SAME_START_US` (docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Iterable
@@ -16,22 +18,35 @@ from zlib import crc32
 from vedette.ingest.context.process_state import ProcessState
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.paths import file_name, split_device, tail_of
-from vedette.limits import (
-    ENDS_PER_PID_MAX,
-    HOST_PROCESSES_MAX,
-    PIDS_PER_PROCESS_MAX,
-    PROCESSES_PER_FILE_MAX,
-    SAME_START_US,
-)
+from vedette.limits import Limit
 from vedette.model.ids import guid_start_us, process_id_from_guid, process_id_from_start
 from vedette.model.metadata_rank import Rank
+
+HOST_PROCESSES_MAX: Limit[int] = 2_048
+"""Maximum processes of a host that are cached to complete later records. The least recently used
+are evicted first. An eviction costs a repeated fact, never an event."""
+
+SAME_START_US: Limit[int] = 2_000_000
+"""Maximum difference (us) between two reports of the start or the end of a process."""
+
+ENDS_PER_PID_MAX: Limit[int] = 8
+"""Maximum process ends that are cached per pid, the latest. Late records refer to recent
+processes."""
+
+PROCESSES_PER_FILE_MAX: Limit[int] = 8
+"""Maximum processes that are cached per file name, those that started last."""
+
+PIDS_PER_PROCESS_MAX: Limit[int] = 8
+"""Maximum pids of a process. Some sources give all processes that they cannot identify the same
+id."""
+
 
 _UNIDENTIFIED = "-0000-000000000000"
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 class StoredProcess(Protocol):
-    """A stored process; unknown text is "", an unknown number 0."""
+    """A stored process. Unknown text is "", unknown numbers are 0."""
 
     @property
     def process_id(self) -> str: ...
@@ -54,30 +69,31 @@ class StoredProcess(Protocol):
 
 
 class Processes:
-    """Looks processes up by the names that records give them; creates those that are new."""
+    """Looks up processes by the names in records, and creates new entries."""
 
     __slots__ = ("_ends", "_files", "_known", "_pids", "device_paths", "sensor_id")
 
     def __init__(self, sensor_id: int) -> None:
         self.sensor_id = sensor_id
-        # A process has about two names: its id and the ProcessGuid as its sender spells it.
+        # A process has about two names: its id, and the ProcessGuid in its sender's spelling.
         self._known: GenerationCache[str, ProcessState] = GenerationCache(
             2 * HOST_PROCESSES_MAX, self._evict
         )
         self.device_paths: list[ProcessState] = []
-        """Processes mentioned with an NT device path, until their drive is looked up."""
+        """Processes mentioned with an NT device path whose drive has not been looked up yet."""
         self._pids: dict[int, list[ProcessState]] = {}
         self._files: GenerationCache[str, list[ProcessState]] = GenerationCache(HOST_PROCESSES_MAX)
         self._ends: GenerationCache[int, list[int]] = GenerationCache(HOST_PROCESSES_MAX)
 
     def divide_capacity(self, divisor: int) -> None:
-        """Sets the capacity to 1/`divisor` of what one host may have: fleets have many hosts."""
+        """Sets the capacity to 1/`divisor` of the maximum per host, because fleets have many
+        hosts."""
         self._known.resize(2 * HOST_PROCESSES_MAX // divisor)
         self._files.resize(HOST_PROCESSES_MAX // divisor)
         self._ends.resize(HOST_PROCESSES_MAX // divisor)
 
     def restore(self, rows: Iterable[StoredProcess]) -> None:
-        """Adds stored processes."""
+        """Adds processes read from the store."""
         for row in rows:
             known = self._add(row.process_id, row.pid, row.start_us)
             keyless = process_id_from_start(self.sensor_id, row.pid, row.start_us)
@@ -93,18 +109,19 @@ class Processes:
             known.is_reported = True
 
     def mark_unreported(self) -> None:
-        """Marks everything as not reported; call it after a failed commit."""
+        """Marks everything as not reported. Call after a failed commit."""
         for known in self._known.values():
             known.mark_unreported()
 
     def named(self, name: str) -> ProcessState | None:
-        """The process last found under exactly this spelling of its name; the fast path."""
+        """Returns the process for exactly this spelling of a name. The fast path."""
         return self._known.young.get(name) or self._known.get(name)
 
     def by_guid(self, guid: str, pid: int = 0) -> ProcessState | None:
-        """The process of a ProcessGuid, with or without braces, any case; made when new.
+        """Returns the process of a ProcessGuid, with or without braces, in any letter case. Creates
+        new processes.
 
-        None for text that is no ProcessGuid, and for the zero one.
+        Returns None for text that is not a ProcessGuid, and for the zero GUID.
         """
         known = self.named(guid)
         if known is None:
@@ -114,7 +131,8 @@ class Processes:
         return known
 
     def by_key(self, key: str, pid: int, start_us: int) -> ProcessState:
-        """The process that a sender names by a key of its own (exec_id, pid:pidversion)."""
+        """Returns the process for a sender's own key (exec_id, pid:pidversion). Creates new
+        processes."""
         known = self._known.get(key)
         if known is None:
             known = self.started(pid, start_us)
@@ -123,7 +141,7 @@ class Processes:
         return known.same_as or known
 
     def rename(self, key: str, known: ProcessState) -> None:
-        """From now on `key` means this process: a sender's keys can repeat after a reboot."""
+        """Assigns `key` to this process from now on: a sender's keys may repeat after a reboot."""
         before = self._known.get(key)
         if before is not known:
             if before is not None:
@@ -133,7 +151,7 @@ class Processes:
             self._known[key] = known
 
     def started(self, pid: int, start_us: int) -> ProcessState:
-        """The process with this pid that began at `start_us`; made when new."""
+        """Returns the process with this pid that started at `start_us`. Creates new processes."""
         exact: ProcessState | None = None
         near: list[ProcessState] = []
         for known in self._pids.get(pid, ()):
@@ -142,19 +160,19 @@ class Processes:
             elif abs(known.start_us - start_us) <= SAME_START_US:
                 near.append(known)
         if near:
-            # Sysmon can give one process two GUIDs; use that of its creation.
+            # Sysmon may give a process two GUIDs; prefer the GUID of its creation record.
             return min(
                 near,
                 key=lambda some: (not some.created, abs(some.start_us - start_us), some.id),
             )
-        # Making an id costs more than all else here, and this process has it already.
+        # Computing an id is the most expensive step, and this process already has its id.
         process_id = exact.id if exact else process_id_from_start(self.sensor_id, pid, start_us)
         return self._known.get(process_id) or self._add(process_id, pid, start_us)
 
     def mention(self, pid: int, path: str = "") -> ProcessState:
-        """Adds a process that a record names by pid without a start (called from `learn`).
+        """Adds a process that a record refers to by pid without a start. Called from `learn`.
 
-        The process whose start never became known: its id is made of pid and path.
+        The id of a process whose start is unknown is derived from pid and path.
         """
         made_of = crc32(tail_of(path).encode()) if path else 0
         process_id = process_id_from_start(self.sensor_id, pid, made_of)
@@ -168,7 +186,7 @@ class Processes:
     def alive(
         self, pid: int, time_us: int, path: str = "", tolerance_us: int = SAME_START_US
     ) -> ProcessState:
-        """The process that had this pid at that time; one of unknown start when none is known."""
+        """Returns the process that had this pid at that time, or a process of unknown start."""
         known = self.find(pid, time_us, tolerance_us)
         if known is None and not path:
             mentioned = [some for some in self._pids.get(pid, ()) if some.start_us == 0]
@@ -178,10 +196,10 @@ class Processes:
     def find(
         self, pid: int, time_us: int, tolerance_us: int = SAME_START_US
     ) -> ProcessState | None:
-        """The process with known start that had this pid at that time (0: the latest).
+        """Returns the process with known start that had this pid at that time (0 means the latest).
 
-        By `tolerance_us` a start that another log reports may be later than the event; a start of
-        the same log ends the process that had the pid before.
+        A start reported by another log may be up to `tolerance_us` later than the event. A start
+        from the same log ends the previous process with the pid.
         """
         latest_us = time_us or 1 << 62
         keyed_us = latest_us + tolerance_us
@@ -196,7 +214,7 @@ class Processes:
         return best
 
     def learn_end(self, pid: int, time_us: int) -> None:
-        """Adds an end of a process with this pid; which one it was is looked up later."""
+        """Adds the end of a process with this pid. The process itself is looked up later."""
         ends = self._ends.get(pid)
         if ends is None:
             self._ends[pid] = [time_us]
@@ -217,12 +235,12 @@ class Processes:
             del others[:-PROCESSES_PER_FILE_MAX]
 
     def latest_of_file(self, name: str) -> ProcessState | None:
-        """The process with this image name (lower case) that began last."""
+        """Returns the latest started process with this image name (lower case)."""
         processes = self._of_file(name)
         return processes[-1] if processes else None
 
     def only_of_file(self, name: str, time_us: int) -> ProcessState | None:
-        """The process with this image name, if only one was running at the time."""
+        """Returns the process with this image name if exactly one was running at that time."""
         running = [
             known
             for known in self._of_file(name)
@@ -231,12 +249,12 @@ class Processes:
         return running[0] if len(running) == 1 else None
 
     def _of_file(self, name: str) -> list[ProcessState]:
-        # A better path may have become known since a process was indexed under a name.
+        # A better path may have been learned after a process was indexed by name.
         processes = self._files.get(name) or ()
         return [known for known in processes if file_name(known.path).lower() == name]
 
     def _end_us(self, known: ProcessState) -> int:
-        """When a process ended; far away when that is not known."""
+        """Returns the end of a process (us), or a time in the far future if it is unknown."""
         if known.end_us:
             return known.end_us
         ends = (end_us for pid in known.pids for end_us in self._ends.get(pid) or ())
@@ -271,7 +289,7 @@ class Processes:
 
     def _add_pid(self, known: ProcessState, pid: int) -> None:
         if known.id.endswith(_UNIDENTIFIED) or len(known.pids) >= PIDS_PER_PROCESS_MAX:
-            return  # Sysmon for Linux: all that it could not identify in one second
+            return  # Sysmon for Linux: all unidentified processes of a second share an id
         known.pids += (pid,)
         known.pid = max(known.pids)
         known.is_reported = False
@@ -295,12 +313,13 @@ class Processes:
 
 
 def _age(known: ProcessState) -> tuple[int, bool, bool, str]:
-    """Order of processes with one pid; of two GUIDs for one process, that which ends counts."""
+    """Sort key of processes with the same pid. Of two GUIDs for a process, the GUID that ends
+    wins."""
     return known.start_us, known.ended, known.created, known.id
 
 
 def is_process_guid(text: str) -> bool:
-    """Whether text is a GUID of 36 characters and names a process at all: not all zero."""
+    """Whether the text is a GUID of 36 characters that identifies a process, so is not all zero."""
     return (
         len(text) == 36
         and text[8] == text[13] == text[18] == text[23] == "-"

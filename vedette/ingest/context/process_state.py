@@ -1,9 +1,9 @@
-"""Cached state of one process, from which later records of its host are completed.
+"""Cached state of a process, used to complete later records of its host.
 
-Path, user and command line are taken from the source with the best rank, then by value (a drive
-before an NT device), so that the order in which records are learned does not matter. `is_reported`
-is False while something was learned that no `Facts` has reported; `report` emits it once, without a
-time, at rank `OWN` or below: the creation record reports its own metadata itself.
+Path, user and command line come from the source with the best rank, then the best value (a drive is
+better than an NT device), so the order of learning does not matter. `is_reported` is False while
+learned values have not been reported in `Facts`. `report` emits them once, without a time, with
+rank `OWN` or lower: the creation record reports its own metadata itself.
 """
 
 from vedette.ingest.paths import file_name, path_preference
@@ -14,7 +14,7 @@ from vedette.model.metadata_rank import Rank
 
 @memoize(65_536)
 def interned(text: str) -> str:
-    """The same text object for equal text: paths, users and hashes repeat on every host."""
+    """Returns one shared object for equal texts. Paths, users and hashes repeat on every host."""
     return text
 
 
@@ -22,7 +22,7 @@ _OWN = int(Rank.OWN)
 
 
 class ProcessState:
-    """A process as far as it is known. `id` and `start_us` never change."""
+    """The known state of a process. `id` and `start_us` never change."""
 
     __slots__ = (
         "_cmdline",
@@ -56,17 +56,17 @@ class ProcessState:
     def __init__(self, process_id: str, start_us: int) -> None:
         self.id = process_id
         self.start_us = start_us
-        """0 when only the pid is known."""
+        """0 if only the pid is known."""
         self.guid = ""
-        """As the sender names it: ProcessGuid without braces, exec_id, pid:pidversion."""
+        """The sender's own id: ProcessGuid without braces, exec_id, pid:pidversion."""
         self.keyed = False
-        """Its id is made of a ProcessGuid, not of pid and start."""
+        """Whether the id is derived from a ProcessGuid, not from pid and start."""
         self.pid = 0
         self.pids: tuple[int, ...] = ()
-        """Mostly the one. Sysmon for Linux gives a GUID twice when a program starts twice in a
-        second, and may name a thread's pid; `pid` is the highest."""
+        """Usually a single pid. Sysmon for Linux uses a GUID twice if a program starts twice within
+        a second, and may report the pid of a thread. `pid` is the highest."""
         self.pid_sent: object = None
-        """The pid as the sender wrote it last: equal again means nothing to learn."""
+        """The pid as the sender last wrote it. If it is equal again, there is nothing to learn."""
         self.end_us = 0
         self.path = ""
         self.path_rank = 0
@@ -76,18 +76,19 @@ class ProcessState:
         self.sha256 = ""
         self.parent_id = ""
         self.parent_pid = 0
-        """For when only the parent's pid is known; see `HostContext.parent_id_of`."""
+        """Used if only the parent's pid is known; see `HostContext.parent_id_of`."""
         self.parent_path = ""
         self.logon_type = 0
         self.created = False
-        """A record of its creation with a ProcessGuid was seen."""
+        """Whether a creation record with a ProcessGuid was seen."""
         self.ended = False
-        """A record of its end with a ProcessGuid was seen."""
+        """Whether an end record with a ProcessGuid was seen."""
         self.is_reported = False
         self.names = 0
-        """Under how many names the context holds it."""
+        """Number of names of this process in the index."""
         self.same_as: ProcessState | None = None
-        """The process with a ProcessGuid that this one (known by pid and start) is."""
+        """Entry of the same process with a ProcessGuid; set only if this entry is keyed by pid and
+        start."""
         self._cmdline = ""
         self._cmdline_rank = 0
         self._cmdline_reported = 0
@@ -104,8 +105,8 @@ class ProcessState:
         end_us: int = 0,
         rank: int = _OWN,
     ) -> None:
-        """Merges what a source of this rank says. Hashes, parent and end only complete other
-        records and are not reported by `report`: their own records do that."""
+        """Merges values from a source of this rank. Hashes, parent and end only complete other
+        records; `report` omits them because their own records report them."""
         if path and self._is_better(path, rank):
             self.is_reported = (
                 self.is_reported and path == self.path and min(rank, _OWN) <= self.path_rank
@@ -131,7 +132,7 @@ class ProcessState:
             self._cmdline = cmdline
             self._cmdline_rank = rank
             self.is_reported = False
-        if md5 or sha256 or parent_id or end_us:  # of few records
+        if md5 or sha256 or parent_id or end_us:  # only in few records
             self.md5 = max(self.md5, md5)
             self.sha256 = max(self.sha256, sha256)
             self.parent_id = max(self.parent_id, parent_id)
@@ -143,13 +144,13 @@ class ProcessState:
         return path_preference(path) > path_preference(self.path)
 
     def learn_parent(self, pid: int, path: str) -> None:
-        """Merges what a record says of the parent that it names by pid only."""
+        """Merges what a record reports about a parent that it identifies only by pid."""
         if (pid, path) > (self.parent_pid, self.parent_path):
             self.parent_pid = pid
             self.parent_path = interned(path)
 
     def report(self, out: list[Outcome]) -> None:
-        """Appends the implicit facts of this process, unless they were reported before."""
+        """Appends facts with the learned values, unless they were already reported."""
         if self.is_reported:
             return
         self.is_reported = True
@@ -163,7 +164,7 @@ class ProcessState:
         if self.username:
             ranks.setdefault(min(self.username_rank, _OWN), {})["username"] = self.username
         if self._cmdline:
-            # Long ones would fill the memory: from here on a hash marks it as reported.
+            # Long command lines would fill memory: keep only a hash, which marks it as reported.
             ranks.setdefault(min(self._cmdline_rank, _OWN), {})["cmdline"] = self._cmdline
             self._cmdline_reported = hash(self._cmdline)
             self._cmdline = ""
@@ -171,7 +172,7 @@ class ProcessState:
         out += [Facts(self.id, 0, values, rank) for rank, values in ranks.items() if values]
 
     def mark_unreported(self) -> None:
-        """Everything known counts as not reported."""
+        """Marks all known values as not reported."""
         self.is_reported = False
         self._cmdline_reported = 0
 

@@ -1,7 +1,7 @@
-"""Bounded cache with two generations, an approximation of LRU.
+"""Bounded cache with two generations, which approximates LRU.
 
-A hit costs one dictionary lookup in the common case. When the young generation is full it becomes
-the old one, and entries of the old one that were not read since are evicted.
+A hit usually costs a single dictionary lookup. A full young generation becomes the old generation,
+and entries of the previous old generation that were not read since are evicted.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ def _ignore(_dropped: object) -> None:
 
 
 class GenerationCache(Generic[K, V]):
-    """Holds between `entries_max / 2` and `entries_max` of the most recently used entries.
+    """Contains between `entries_max / 2` and `entries_max` of the most recently used entries.
 
-    `dropped` is called with the evicted values.
+    Calls `dropped` with the evicted values.
     """
 
     __slots__ = ("_dropped", "_half", "_old", "young")
@@ -28,10 +28,10 @@ class GenerationCache(Generic[K, V]):
         self._dropped = dropped
         self._old: dict[K, V] = {}
         self.young: dict[K, V] = {}
-        """The younger generation: the hot path reads it directly and calls `get` on a miss."""
+        """The young generation. The hot path reads it directly and calls `get` on a miss."""
 
     def resize(self, entries_max: int) -> None:
-        """Sets the capacity; surplus entries are evicted as new ones come."""
+        """Sets the capacity. Surplus entries are evicted when new entries arrive."""
         self._half = max(1, entries_max // 2)
 
     def get(self, key: K) -> V | None:

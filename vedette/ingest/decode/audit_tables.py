@@ -1,6 +1,7 @@
-"""Tables of the Linux audit system: record types, system calls, socket addresses.
+"""Tables of the Linux audit system: record types and socket addresses. `audit_calls.py` has the
+system calls.
 
-Only the numbers that the normaliser uses have names; others stay numbers.
+Only numbers that the normaliser uses have names; others remain numbers.
 """
 
 from ipaddress import IPv4Address, IPv6Address
@@ -83,78 +84,24 @@ TYPE_NAMES: dict[str, str] = {str(number): name for name, number in EVENT_IDS.it
 
 
 def event_id_of(record_type: str) -> int:
-    """Event id of an audit event: the number of its main record type; 0 for system calls, which
-    are identified by name, and for unknown types."""
+    """Returns the event id of an audit event: the number of its main record type. 0 for system
+    calls, which are identified by name, and for unknown types."""
     return 0 if record_type == "SYSCALL" else EVENT_IDS.get(record_type, 0)
 
 
-_CALLS: tuple[tuple[str, int | None, int | None, int | None], ...] = (
-    # name, x86_64, aarch64, i386
-    ("execve", 59, 221, 11),
-    ("execveat", 322, 281, 358),
-    ("clone", 56, 220, 120),
-    ("fork", 57, None, 2),
-    ("vfork", 58, None, 190),
-    ("clone3", 435, 435, 435),
-    ("exit_group", 231, 94, 252),
-    ("connect", 42, 203, 362),
-    ("accept", 43, 202, None),
-    ("accept4", 288, 242, 364),
-    ("bind", 49, 200, 361),
-    ("sendto", 44, 206, 369),
-    ("sendmsg", 46, 211, 370),
-    ("open", 2, None, 5),
-    ("openat", 257, 56, 295),
-    ("openat2", 437, 437, 437),
-    ("open_by_handle_at", 304, 265, 342),
-    ("creat", 85, None, 8),
-    ("truncate", 76, 45, 92),
-    ("ftruncate", 77, 46, 93),
-    ("unlink", 87, None, 10),
-    ("unlinkat", 263, 35, 301),
-    ("rmdir", 84, None, 40),
-    ("rename", 82, None, 38),
-    ("renameat", 264, 38, 302),
-    ("renameat2", 316, 276, 353),
-    ("link", 86, None, 9),
-    ("linkat", 265, 37, 303),
-    ("symlink", 88, None, 83),
-    ("symlinkat", 266, 36, 304),
-    ("mkdir", 83, None, 39),
-    ("mkdirat", 258, 34, 296),
-    ("mknod", 133, None, 14),
-    ("mknodat", 259, 33, 297),
-    ("ptrace", 101, 117, 26),
-    ("process_vm_writev", 311, 271, 348),
-    ("init_module", 175, 105, 128),
-    ("finit_module", 313, 273, 350),
-)
-
-_ARCHITECTURES = {"c000003e": 1, "c00000b7": 2, "40000003": 3}
-_NUMBERS: dict[tuple[int, int], str] = {
-    (column, number): call[0]
-    for call in _CALLS
-    for column, number in enumerate(call[1:], 1)
-    if number is not None
-}
-
-
-def call_name(number: str, architecture: str) -> str:
-    """Name of a system call by its number and the `arch` field; "" if it is not in the table."""
-    column = _ARCHITECTURES.get(architecture.lower().removeprefix("0x"), 1)
-    return _NUMBERS.get((column, int(number[:18])), "") if number.isdecimal() else ""
-
-
 def socket_address(saddr: str) -> dict[str, str]:
-    """Family, address and port of a hexadecimal `struct sockaddr`; {} if malformed.
+    """Returns family, address and port of a hexadecimal `struct sockaddr`; {} if malformed.
 
-    Assumes little-endian hosts.
+    The family is in the byte order of the host. All families are below 256, so a larger number is
+    from a big-endian host.
     """
     try:
         raw = bytes.fromhex(saddr)
     except ValueError:
         return {}
     family = int.from_bytes(raw[:2], "little")
+    if family > 0xFF:
+        family = int.from_bytes(raw[:2], "big")
     if family == 2 and len(raw) >= 8:
         address: IPv4Address | IPv6Address = IPv4Address(raw[4:8])
         name = "inet"

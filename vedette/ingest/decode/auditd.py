@@ -3,13 +3,14 @@
 All lines with the same node, time and serial are one event. `assemble` builds the record in
 laurel's shape: `SYSCALL` and `CWD` objects, `EXECVE.ARGV`, `PATH` and `SOCKADDR` lists, others
 under their record type. Values are text. Values that the kernel encodes as hexadecimal because of
-their characters are decoded; ENRICHED values after 0x1d are separate members (`uid` and `UID`).
+their characters are decoded. ENRICHED values after 0x1d are separate members (`uid` and `UID`).
 
-The serial restarts at boot, so it is no record id by itself: see `record_id_of`.
+The serial restarts at boot, so it is not a record id by itself: see `record_id_of`.
 """
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from vedette.ingest.decode import shipper
@@ -25,6 +26,13 @@ _HEAD = re.compile(
 _FIELD = re.compile(
     r"(?<![\w\[\]-])([A-Za-z_][\w\[\]-]*+)=(\"[^\"]*+\"|'[^']*+'|\{[^{}]*+\}|[^ \x1d]*+)"
 )
+_NEXT = re.compile(
+    r"(?<=[\s,;])(?:node=\S{1,255} )?type=(?:UNKNOWN\[\d{1,10}\]|[A-Z0-9_]{1,64}) "
+    r"(?:msg=)?audit\(\d{1,12}\.\d{1,9}:\d{1,20}\)"
+)
+"""Head of a further record on the same line."""
+
+_QUOTED = re.compile(r"=(?:\"[^\"]*+\"|'[^']*+')")
 _HEX = re.compile(r"(?:[0-9A-F]{2})++")
 _ARGUMENT = re.compile(r"a(\d{1,5})(?:\[(\d{1,5})\])?")
 _MESSAGE = " msg='"
@@ -36,14 +44,14 @@ _MAYBE_HEX = frozenset(
 """Fields that the kernel encodes as hexadecimal if they contain special characters."""
 
 _PARTS = frozenset({"EXECVE", "PATH", "CWD", "SOCKADDR", "PROCTITLE", "OBJ_PID", "KERN_MODULE"})
-"""Record types that only add to an event; without its other lines they are a fragment."""
+"""Record types that only complete an event. Without its other lines they are a fragment."""
 
 _DROPPED = frozenset({"EOE"})
 _NONE = frozenset({"(null)", "(none)", "?", ""})
 
 
 class AuditLine(NamedTuple):
-    """One parsed line; `text` holds the fields after the head, unparsed."""
+    """A parsed line. `text` contains the fields after the head, unparsed."""
 
     node: str
     type: str
@@ -53,9 +61,10 @@ class AuditLine(NamedTuple):
 
 
 def parse_line(text: str) -> AuditLine | None:
-    """Parse a text that begins with an audit line, after an optional syslog header; else None.
+    """Parses a text that starts with an audit line after an optional syslog header. Returns None
+    for other texts.
 
-    Text beyond AUDIT_LINE_CHARS_MAX is ignored. Callers split lines at line feeds, not with
+    Ignores text beyond AUDIT_LINE_CHARS_MAX. Callers must split lines at line feeds, not with
     `splitlines`, which also splits at 0x1d.
     """
     found = _head(text)
@@ -78,13 +87,53 @@ def _head(text: str) -> re.Match[str] | None:
     return _HEAD.match(text, begin)
 
 
+def record_texts(text: str) -> list[str]:
+    """Returns the audit records of a text as separate lines. Also splits lines on which a collector
+    joined several records. A record without `node=` inherits the node of the first on its line.
+
+    Only a head outside quotes starts a record: the kernel quotes or encodes text that a process can
+    choose. Records of programs (`msg='...'`) are not split, because their text is not encoded.
+    """
+    found: list[str] = []
+    for line in text.split("\n"):
+        found += [line] if line.count("audit(") < 2 else _split_line(line)
+    return found
+
+
+def _split_line(line: str) -> list[str]:
+    head = _head(line)
+    if head is None:
+        return [line]
+    quoted = iter([(one.start(), one.end()) for one in _QUOTED.finditer(line, head.end())])
+    begin, end = next(quoted, (len(line), len(line)))
+    starts = [0]
+    message = line.find(_MESSAGE, head.end())
+    for other in _NEXT.finditer(line, head.end()):
+        while end <= other.start():
+            begin, end = next(quoted, (len(line), len(line) + 1))
+        if 0 <= message < other.start():
+            break
+        if not begin < other.start() < end:
+            starts.append(other.start())
+    pieces = [line[at:to].rstrip(" \t\r,;") for at, to in pairwise((*starts, len(line)))]
+    node = f"node={head[1]} " if head[1] else ""
+    return pieces[:1] + [one if one.startswith("node=") else node + one for one in pieces[1:]]
+
+
+def parse_records(text: str) -> list[AuditLine]:
+    """Returns the parsed audit records of a text. Skips other lines."""
+    lines = (parse_line(one) for one in record_texts(text))
+    return [line for line in lines if line is not None]
+
+
 def begins_line(text: str) -> bool:
-    """Whether a text begins with an audit line, after an optional syslog header."""
+    """Whether a text starts with an audit line, after an optional syslog header."""
     return "audit(" in text and _head(text) is not None
 
 
 def text_of(obj: dict[str, Any]) -> str:
-    """First text member of a shipper's record that begins with an audit line; "" if none."""
+    """Returns the first text member of a shipper's record that starts with an audit line; "" if
+    none."""
     return shipper.text_of(obj, begins_line)
 
 
@@ -93,17 +142,17 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """Events of the text in a shipper's record. Raises RecordError: no_host, no_time."""
-    return assemble_all(text_of(obj).split("\n"), shipper.host_of(obj))
+    """Returns the events in the text of a shipper's record. Raises RecordError: no_host,
+    no_time."""
+    return assemble_all([text_of(obj)], shipper.host_of(obj))
 
 
 def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
-    """Events of lines, in order of their first line. `host` applies to lines without `node=`.
-    Raises RecordError: no_host, no_time, unknown_format (no audit line)."""
+    """Returns the events of texts, ordered by their first record. `host` applies to lines without
+    `node=`. Raises RecordError: no_host, no_time, unknown_format (no audit line)."""
     events: dict[tuple[str, int, int], list[AuditLine]] = {}
     for text in texts:
-        line = parse_line(text)
-        if line is not None:
+        for line in parse_records(text):
             events.setdefault((line.node, line.time_us, line.serial), []).append(line)
     if not events:
         raise RecordError("unknown_format", "no audit line")
@@ -111,7 +160,7 @@ def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
 
 
 def assemble(lines: list[AuditLine], host: str) -> Record:
-    """Record of one event from all its lines, in any order.
+    """Builds the record of an event from all its lines, in any order.
 
     Raises RecordError: no_host, no_time.
     """
@@ -139,13 +188,13 @@ def assemble(lines: list[AuditLine], host: str) -> Record:
 
 
 def record_id_of(time_us: int, serial: int) -> int:
-    """Record id of an event: the low 22 bits of its second and 26 bits of its serial, unique
-    across reboots and for 48 days."""
+    """Returns the record id of an event: the low 22 bits of its second and 26 bits of its serial.
+    Unique across reboots and for 48 days."""
     return (time_us // 1_000_000 & 0x3FFFFF) << 26 | serial & 0x3FFFFFF
 
 
 class _Data:
-    """Collects the lines of one event."""
+    """Collects the lines of an event."""
 
     def __init__(self) -> None:
         self.kinds: set[str] = set()
@@ -191,7 +240,7 @@ def _item_number(path: dict[str, str]) -> int:
 
 
 def parse_fields(text: str) -> dict[str, str]:
-    """`name=value` pairs of a line; markers for "none" become ""."""
+    """Parses the `name=value` pairs of a line. Markers for "none" become ""."""
     begin = text.find(_MESSAGE)
     end = text.rfind("'") if begin >= 0 else -1
     if end >= begin + len(_MESSAGE) > 0:
@@ -211,7 +260,7 @@ def _value(written: str, maybe_hex: bool) -> str:
 
 
 def _sockaddr(fields: dict[str, str]) -> dict[str, str]:
-    """Family, address and port, from the raw bytes or else from the ENRICHED value."""
+    """Returns family, address and port from the raw bytes, or else from the ENRICHED value."""
     raw = socket_address(fields.get("saddr", ""))
     if raw:
         return raw

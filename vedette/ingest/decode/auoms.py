@@ -1,9 +1,10 @@
-"""auoms, Azure's audit collector: one line an event in syslog, in Log Analytics' `Syslog` table.
+"""Decoder of auoms, Azure's audit collector: a line per event in syslog, in Log Analytics' `Syslog`
+table.
 
     type=AUOMS_EXECVE audit(1652292621.990:84143): ... exe="/bin/bash" ... argc=3 cmdline="..."
 
-Command lines stand between quotes without any escaping and near the end of the line, so the
-fields before them are read first and they are cut out whole.
+Command lines are quoted without any escaping, near the end of the line. The fields before them are
+therefore parsed first, and command lines are cut out as a whole.
 """
 
 import re
@@ -19,7 +20,7 @@ from vedette.ingest.record import Record, RecordError
 _MARK = "type=AUOMS_"
 _TAIL = re.compile(r" (?:proctitle=|argc=|cmdline=)")
 _REDACTORS = " redactors="
-"""Member after the command line or process title."""
+"""Member that follows the command line or process title."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -31,7 +32,7 @@ def _text_of(obj: dict[str, Any]) -> str:
 
 
 def begins_line(text: str) -> bool:
-    """Whether a text begins with a line of auoms, after an optional syslog header."""
+    """Whether a text starts with a line of auoms, after an optional syslog header."""
     if _MARK not in text:
         return False
     begin = 0 if text.startswith(_MARK) else header_end(text)
@@ -66,7 +67,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _data(kind: str, serial: int, call: dict[str, str], head: str, tail: str) -> dict[str, Any]:
-    """Event in laurel's shape; auoms's `user` becomes laurel's `UID`."""
+    """Returns the event in laurel's shape. The `user` of auoms becomes laurel's `UID`."""
     syscall = dict(call)
     syscall["SYSCALL"] = call.get("syscall", "")
     syscall["UID"] = call.get("user", "")
@@ -90,7 +91,7 @@ def _data(kind: str, serial: int, call: dict[str, str], head: str, tail: str) ->
 
 
 def _unescaped(tail: str, name: str) -> str | None:
-    """Value of the first member `name` up to the last `redactors=`, unquoted: the text between
+    """Returns the unquoted value from the first member `name` to the last `redactors=`. The value
     is not escaped and may contain member names."""
     begin = tail.find(name)
     end = tail.rfind(_REDACTORS, begin + len(name)) if begin >= 0 else -1
@@ -102,7 +103,7 @@ def _unquoted(value: str) -> str:
 
 
 def _list(head: str, name: str) -> list[str]:
-    """A JSON list of text; [] where there is none."""
+    """Parses a JSON list of texts; [] if there is none."""
     begin = head.find(f" {name}=[")
     end = head.find('"]', begin) if begin >= 0 else -1
     if end < 0:

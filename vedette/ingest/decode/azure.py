@@ -1,8 +1,8 @@
 """Decoder of Azure Log Analytics rows of the tables `Event`, `SecurityEvent` and `WindowsEvent`.
 
-`EventData` is XML in `Event`, an object or JSON text in `WindowsEvent`, and columns of the row in
-`SecurityEvent`, which adds XML for events without columns. `Syslog` rows carry a log line and are
-decoded by `eventxml` and `auoms`.
+`EventData` is XML in `Event`, and an object or JSON text in `WindowsEvent`. In `SecurityEvent` the
+event data are columns of the row, with additional XML for events without columns. `Syslog` rows
+carry a log line; `eventxml` and `auoms` decode them.
 """
 
 from typing import Any
@@ -29,8 +29,8 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """Raises RecordError: no_host, no_time, bad_time, bad_xml, not_json, unknown_format (event
-    data of an unknown shape, or neither channel nor provider)."""
+    """Raises RecordError: no_host, no_time, bad_time, bad_xml, not_json, unknown_format (event data
+    of an unknown shape, or neither channel nor provider)."""
     provider = obj.get("Provider") or obj.get("Source") or obj.get("EventSourceName")
     channel = obj.get("EventLog") or obj.get("Channel")
     record = make_record(
@@ -51,7 +51,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _data(obj: dict[str, Any]) -> dict[str, Any]:
-    """Event data by name; the row itself if no column holds event data."""
+    """Returns event data by name; the row itself if no column holds event data."""
     for name in ("EventData", "RawEventData", "ParameterXml"):
         data = _parsed(obj, name)
         if data:
@@ -81,7 +81,7 @@ def _parsed(obj: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _by_name(value: Any) -> dict[str, Any]:
-    """Event data of an object, or of XML converted to JSON: lists of name and value."""
+    """Returns the event data of an object, or of XML converted to JSON: lists of name and value."""
     for holder in ("Event", "EventData", "UserData"):
         inner = value.get(holder) if isinstance(value, dict) else None
         if isinstance(inner, dict | list):
@@ -94,7 +94,8 @@ def _by_name(value: Any) -> dict[str, Any]:
 
 
 def _member(item: dict[str, Any], *names: str) -> Any:
-    """Value of the first member of these names, spelled `Name`, `@Name`, `-Name` or `name`."""
+    """Returns the value of the first of these members, spelled `Name`, `@Name`, `-Name` or
+    `name`."""
     for name in names:
         for written in (name, f"@{name}", f"-{name}", name.lower()):
             if written in item:

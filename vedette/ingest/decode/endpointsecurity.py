@@ -1,7 +1,7 @@
 """Decoder of Endpoint Security events as JSON: eslogger, Jamf Protect.
 
-One object per event: `process` is the acting process, `event` has one member named after the kind.
-The host name is added by Jamf or a shipper.
+One object per event: `process` is the acting process, `event` has a single member named after the
+kind. Jamf or a shipper adds the host name.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shared parsers of event-log wrappers: numbers, names and times of any type.
+"""Shared parsers for event-log wrappers: numbers, names and times of any type.
 
 Every wrapper yields the same `Record` of source "windows"; only the location of the parts differs
 (docs/telemetry-formats.md#wrappers-of-windows-events).
@@ -27,7 +27,7 @@ def make_record(
     level: Any = None,
     keywords: Any = None,
 ) -> Record:
-    """Build a record from parts of any type. Its time is the first valid of `times`, else
+    """Builds a record from parts of any type. Its time is the first valid item of `times`, else
     `UtcTime`.
 
     Raises RecordError: no_host, no_time (none given), bad_time (none valid).
@@ -59,13 +59,13 @@ _SYSMON_MEMBERS = frozenset(
 
 
 def has_event_data(record: Record) -> bool:
-    """Whether a flat record contains event data. Every Sysmon event has some, so one without is
-    of an unknown shape."""
+    """Whether a flat record contains event data. Every Sysmon event has some, so a Sysmon record
+    without event data has an unknown shape."""
     return record.channel not in _SYSMON or any(map(record.data.get, _SYSMON_MEMBERS))
 
 
 def first_time_us(times: Iterable[Any]) -> int:
-    """The first valid time. Raises RecordError no_time or bad_time."""
+    """Returns the first valid time (epoch us). Raises RecordError no_time or bad_time."""
     given = False
     for value in times:
         moment_us = any_time_us(value)
@@ -79,12 +79,12 @@ def first_time_us(times: Iterable[Any]) -> int:
 
 @memoize(65_536)
 def lower_host(host: str) -> str:
-    """Host key: the full name in lower case without a trailing dot. Cached."""
+    """Returns the host key: the full name in lower case without a trailing dot. Cached."""
     return host.strip().rstrip(".").lower()
 
 
 def small_record_id(number: int) -> int:
-    """The record id if it fits into a record key, else 0 for none."""
+    """Returns the record id if it fits into a record key, else 0 for none."""
     return number if 0 < number < 1 << _RECORD_ID_BITS else 0
 
 
@@ -111,8 +111,8 @@ def _keywords_of_text(value: str) -> str:
 
 
 def keywords_text(value: Any) -> str:
-    """Keywords as Windows writes them, of a mask as text or as a number (NXLog: signed), or of the
-    English words for the audit's; "" for others."""
+    """Returns keywords in Windows notation, from a mask as text or number (NXLog: signed), or from
+    the English words for audit results; "" for other values."""
     if isinstance(value, list):
         texts = (_keywords_of_text(one) for one in value if isinstance(one, str))
         return next(filter(None, texts), "")
@@ -124,7 +124,7 @@ def keywords_text(value: Any) -> str:
 
 
 def integer(value: Any) -> int:
-    """The number in a value of any type; 0 if there is none.
+    """Returns the number in a value of any type; 0 if there is none.
 
     Reads decimal and hexadecimal text, and the `#text` member of XML converted to JSON.
     """
@@ -141,7 +141,7 @@ def integer(value: Any) -> int:
 
 
 def text(value: Any) -> str:
-    """A scalar as text; "" for null and for anything nested."""
+    """Returns a scalar as text; "" for null and nested values."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -150,9 +150,9 @@ def text(value: Any) -> str:
 
 
 def flat_data(value: Any) -> dict[str, Any]:
-    """Event data by name: unnamed items become param1, param2, ...; attributes are dropped.
+    """Returns event data by name. Unnamed items become param1, param2, ...; attributes are dropped.
 
-    Scalars nested deeper are taken under their own names.
+    More deeply nested scalars keep their own names.
     """
     data: dict[str, Any] = {}
     _flatten(value, data)
@@ -162,11 +162,13 @@ def flat_data(value: Any) -> dict[str, Any]:
 def _flatten(value: Any, data: dict[str, Any]) -> None:
     if isinstance(value, list):
         for position, item in enumerate(value, 1):
-            _put(f"param{position}", item, data)
+            _put(_name_of(item) or f"param{position}", item, data)
     elif isinstance(value, dict):
         for name, item in value.items():
-            if name in {"Data", "#text"} and not isinstance(item, dict):
-                _flatten([_plain(one) for one in item] if isinstance(item, list) else [item], data)
+            if name == "Data" and _name_of(item):
+                _put(_name_of(item), item, data)
+            elif name in {"Data", "#text"} and not isinstance(item, dict):
+                _flatten(item if isinstance(item, list) else [item], data)
             elif not name.startswith("#"):
                 _put(name, item, data)
 
@@ -180,5 +182,26 @@ def _put(name: str, item: Any, data: dict[str, Any]) -> None:
 
 
 def _plain(item: Any) -> Any:
-    """Text of an element with attributes; any other item unchanged."""
-    return item.get("#text", item) if isinstance(item, dict) else item
+    """Returns the text of an element with attributes; any other item unchanged."""
+    if not isinstance(item, dict):
+        return item
+    if _name_of(item):
+        return next((item[name] for name in _VALUES if name in item), "")
+    return item.get("#text", item)
+
+
+_NAMES = ("@Name", "Name", "-Name", "_Name", "name")
+_ATTRIBUTES = ("#attributes", "attributes", "@attributes")
+_VALUES = ("#text", "Value", "value", "_text", "$", "text", "content")
+
+
+def _name_of(item: Any) -> str:
+    """Returns the name of a list element as written by XML-to-JSON converters; "" without a name,
+    and for an object with further members, which is not an element."""
+    if not isinstance(item, dict):
+        return ""
+    given = next((item[name] for name in _ATTRIBUTES if isinstance(item.get(name), dict)), item)
+    name = next((given[name] for name in _NAMES if isinstance(given.get(name), str)), "")
+    values = item.keys() - {*_NAMES, *_ATTRIBUTES}
+    is_bare = given is item and not values and ("Name" in item or "name" in item)
+    return "" if is_bare or not values <= {*_VALUES} else name

@@ -7,7 +7,7 @@ before parsing: real events have none, and they allow file access and memory exh
 import re
 from html import unescape
 from typing import Any
-from xml.etree import ElementTree  # safe behind `_parse`, which refuses DTDs and entities
+from xml.etree import ElementTree  # safe behind `_parse`, which rejects DTDs and entities
 
 from vedette.ingest.decode.eventlog import make_record
 from vedette.ingest.decode.syslog_header import header_end
@@ -31,13 +31,14 @@ MEMBERS: tuple[str, ...] = (
 """Members of JSON records that may contain a whole event."""
 
 _END = "</Event>"
+_DATA_ENDS = (_END, "</EventData>", "<EventData/>", "</UserData>")
 _FORBIDDEN = ("<!DOCTYPE", "<!ENTITY")
 _NOT_XML = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
     r"|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[124-9]|2\d|3[01]));",
     re.IGNORECASE,
 )
-"""Characters forbidden in XML 1.0, plain or as references; Windows writes them anyway."""
+"""Characters forbidden in XML 1.0, plain or as references. Windows writes them anyway."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -51,15 +52,23 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def decode_text(raw: bytes) -> list[Record]:
-    """One `<Event>` element as UTF-8 text. Raises RecordError, also bad_text."""
+    """Decodes an `<Event>` element as UTF-8 text. Raises RecordError, also bad_text.
+
+    Rejects an element that is truncated in its data, because the rest may be in another line or
+    body. A truncated element in a member of a record is decoded as far as possible.
+    """
     try:
-        return [parse_event(raw.decode())]
+        text = raw.decode()
     except UnicodeDecodeError as error:
         raise RecordError("bad_text", f"not UTF-8: {error}") from error
+    if _event_start(text) >= 0 and not any(end in text for end in _DATA_ENDS):
+        part = "EventData" if "</System>" in text else "System"
+        raise RecordError("bad_xml", f"the event is cut short in {part}, after {len(raw)} bytes")
+    return [parse_event(text)]
 
 
 def parse_event(text: str) -> Record:
-    """Record of the one `<Event>` in a text."""
+    """Returns the record of the single `<Event>` in a text."""
     start = _event_start(text)
     if start < 0:
         raise RecordError("unknown_format", "XML without an Event element")
@@ -89,8 +98,8 @@ def parse_event(text: str) -> Record:
 
 
 def parse_data(text: str) -> dict[str, Any]:
-    """Event data of an XML fragment that holds `<EventData>`, `<UserData>` or only `<Data>`
-    or `<Param>` elements.
+    """Returns the event data of an XML fragment that contains `<EventData>`, `<UserData>`, or only
+    `<Data>` or `<Param>` elements.
 
     Raises RecordError bad_xml.
     """
@@ -111,13 +120,13 @@ def parse_data(text: str) -> dict[str, Any]:
 def _find(obj: dict[str, Any]) -> str | None:
     for name in MEMBERS:
         value = obj.get(name)
-        if isinstance(value, str) and "<System>" in value and _begins_event(value):
+        if isinstance(value, str) and "<Event" in value and _begins_event(value):
             return value
     return None
 
 
 def _begins_event(text: str) -> bool:
-    """Whether a text begins with an Event, after an optional XML declaration or syslog header."""
+    """Whether a text starts with an Event, after an optional XML declaration or syslog header."""
     begin = 0 if text.startswith("<Event") else header_end(text)
     if text.startswith("<?xml", begin):
         begin = text.find("<", begin + 1, begin + SYSLOG_PREAMBLE_BYTES_MAX)
@@ -141,13 +150,15 @@ def _parse(text: str) -> "ElementTree.Element[str]":
 
 
 def _salvage(text: str) -> "tuple[ElementTree.Element[str], dict[str, Any]]":
-    """`System` and event data of an event that is not well-formed.
+    """Returns `System` and event data of an event that is not well-formed.
 
     Sysmon for Linux escapes badly (`&lt unknown`), and syslog truncates long messages. `System`
-    must be complete; event data are read as far as they go. The first value of a name wins, so a
-    command line cannot replace a field before it.
+    must be complete; event data are read as far as possible. The first value of a name wins, so a
+    command line cannot replace an earlier field.
     """
     head, mark, rest = text.partition("</System>")
+    if not mark:
+        raise RecordError("bad_xml", f"the event ends in System, after {len(text)} characters")
     try:
         event = _parse(f"{head}{mark}</Event>")
     except ElementTree.ParseError as error:

@@ -1,7 +1,7 @@
 """Decoder of EVTX converted to JSON: `Event.System`, `Event.EventData` or `Event.UserData`.
 
 Attributes are separate objects, GUIDs have no braces, and `EventID` may be an object with
-qualifiers. The importer converts EVTX files to this form, hence the typed fast path `decode_typed`.
+qualifiers. The importer converts EVTX files to this form; `decode_typed` is the fast path for it.
 """
 
 from typing import Any
@@ -50,7 +50,7 @@ class _Provider(Struct, gc=False):
 
 
 class _Qualified(Struct, gc=False):
-    """Event id of a legacy provider, which has qualifiers."""
+    """Event id of a legacy provider, with qualifiers."""
 
     number: int = field(name="#text")
 
@@ -80,7 +80,7 @@ _decoder = Decoder(_Document)
 
 
 def decode_typed(raw: bytes) -> Record | None:
-    """Record of a document with plain named event data; None for any other."""
+    """Returns the record of a document with plain named event data; None for any other."""
     try:
         return _record(_decoder.decode(raw).event)
     except DecodeError:

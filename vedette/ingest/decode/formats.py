@@ -1,7 +1,7 @@
 """Wire formats of JSON records, and a prefilter by member names.
 
-Senders repeat a few sets of member names, so the formats possible for a set are cached; mostly one
-is left to test.
+Senders repeat a few sets of member names, so the possible formats of a set are cached. Usually only
+one format remains to be tested.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,11 @@ from vedette.ingest.decode import (
     auditd,
     auoms,
     azure,
+    defender,
     endpointsecurity,
     eventxml,
     evtx_json,
+    evtxecmd,
     getwinevent,
     laurel,
     nxlog,
@@ -22,20 +24,33 @@ from vedette.ingest.decode import (
     shipper,
     tetragon,
     vedette_sensor,
+    wazuh,
     winlogbeat,
 )
+from vedette.ingest.decode.elastic import auditbeat
+from vedette.ingest.decode.elastic import endpoint as elastic_endpoint
 from vedette.ingest.record import Record
-from vedette.limits import MEMBER_SET_CHARS_MAX, MEMBER_SET_NAMES_MAX, MEMBER_SETS_CACHED_MAX
+from vedette.limits import Limit
+
+MEMBER_SETS_CACHED_MAX: Limit[int] = 1_024
+"""Maximum sets of member names whose possible formats are cached. Senders choose the names."""
+
+MEMBER_SET_NAMES_MAX: Limit[int] = 32
+"""Maximum names of a set that is cached. Larger sets are evaluated each time."""
+
+MEMBER_SET_CHARS_MAX: Limit[int] = 1_024
+"""Maximum characters of all names of a set that is cached. Larger sets are evaluated each time."""
+
 
 _TEXTS = frozenset({*shipper.TEXT_MEMBERS, "event"})
 """Members in which shippers put a log line (`shipper.text_of`)."""
 
 
 class Format(NamedTuple):
-    """One wire format."""
+    """A wire format of records and its decoder."""
 
     members: frozenset[str]
-    """An object with none of these members is not of this format."""
+    """An object of this format has at least one of these members."""
     recognises: Callable[[dict[str, Any]], bool]
     decode: Callable[..., list[Record]]
     """Takes the object; with `asks_text` also its text."""
@@ -58,20 +73,26 @@ FORMATS: tuple[Format, ...] = (
     Format(frozenset(tetragon.KINDS), tetragon.recognises, tetragon.decode),
     Format(frozenset({"process"}), endpointsecurity.recognises, endpointsecurity.decode),
     Format(frozenset({"event_time", "eventTime"}), santa.recognises, santa.decode),
+    Format(frozenset({"EventId"}), evtxecmd.recognises, evtxecmd.decode),
+    Format(frozenset({"manager"}), wazuh.recognises, wazuh.decode),
+    Format(frozenset({"ActionType", "properties"}), defender.recognises, defender.decode),
+    Format(frozenset({"records"}), defender.is_container, defender.container_records),
+    Format(frozenset({"event"}), elastic_endpoint.recognises, elastic_endpoint.decode),
+    Format(frozenset({"event"}), auditbeat.recognises, auditbeat.decode),
     Format(frozenset(eventxml.MEMBERS), eventxml.recognises, eventxml.decode, is_text=True),
     Format(_TEXTS, auoms.recognises, auoms.decode, is_text=True),
     Format(_TEXTS, auditd.recognises, auditd.decode, is_text=True),
     Format(_TEXTS, santa.recognises_text, santa.decode_text, is_text=True),
 )
-"""In order of recognition. Text formats come last, so the content of a text member cannot
-replace a record that is recognised by its own shape."""
+"""All formats in order of recognition. Text formats come last, so the content of a text member
+cannot override a record that is recognized by its own shape."""
 
 
 _possible: dict[tuple[str, ...], tuple[Format, ...]] = {}
 
 
 def possible_formats(obj: dict[str, Any]) -> tuple[Format, ...]:
-    """Formats that an object may have, in order. Cached by member names."""
+    """Returns the possible formats of an object, in order. Cached by member names."""
     names = tuple(obj)
     found = _possible.get(names)
     if found is None:

@@ -1,7 +1,7 @@
 """Decoder of flat event-log records: Get-WinEvent exports, Fluent Bit's in_winevtlog.
 
-Event data and envelope share one object. Fluent Bit sends positional values (`StringInserts`),
-which become param1, param2, ...
+Event data and envelope share an object. Fluent Bit sends positional values (`StringInserts`), which
+become param1, param2, ...
 """
 
 from typing import Any

@@ -16,7 +16,12 @@ from vedette.ingest.decode.audit_tables import event_id_of
 from vedette.ingest.decode.auditd import record_id_of
 from vedette.ingest.decode.eventlog import lower_host
 from vedette.ingest.record import Record, RecordError
-from vedette.limits import AUDIT_IDS_CACHED_MAX
+from vedette.limits import Limit
+
+AUDIT_IDS_CACHED_MAX: Limit[int] = 16_384
+"""Maximum cached audit event ids in parsed form. Every event references the starts of its process
+and parent."""
+
 
 _ID = re.compile(r"(\d{1,12})\.(\d{1,9}):(\d{1,20})")
 _ID_CHARS_MAX = 43
@@ -41,7 +46,7 @@ def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
     if not time_us:
         raise RecordError("no_time", "the audit event has no time")
     data = {name: value for name, value in obj.items() if name.isupper()}
-    # Rare, and one scan of the text is faster than one of every value.
+    # Escapes are rare, and a single scan of the text is faster than a scan of every value.
     if (not raw or b"%" in raw) and b"%" in _encode(data):
         data = {name: _plain(value) for name, value in data.items()}
     main = "SYSCALL" if "SYSCALL" in data else next(iter(sorted(data.keys() - _PARTS)), "")
@@ -59,13 +64,11 @@ def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
 
 
 def event_key(text: str) -> tuple[int, int]:
-    """Time in epoch microseconds and serial of an event id; (0, -1) if malformed."""
+    """Returns time (epoch microseconds) and serial of an event id; (0, -1) if malformed."""
     return _key(text) if len(text) <= _ID_CHARS_MAX else _NO_KEY
 
 
-@lru_cache(
-    maxsize=AUDIT_IDS_CACHED_MAX
-)  # every event references the starts of its process and parent
+@lru_cache(maxsize=AUDIT_IDS_CACHED_MAX)
 def _key(text: str) -> tuple[int, int]:
     found = _ID.fullmatch(text)
     if found is None:
@@ -75,7 +78,7 @@ def _key(text: str) -> tuple[int, int]:
 
 
 def _plain(value: Any) -> Any:
-    """A value with percent-encoding decoded at any depth."""
+    """Decodes percent-encoding in a value at any depth."""
     if isinstance(value, str):
         return unquote(value, errors="replace") if "%" in value else value
     if isinstance(value, dict):

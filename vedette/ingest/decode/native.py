@@ -5,6 +5,7 @@ from msgspec.json import Decoder
 
 from vedette.ingest.adapters import checked_adapters
 from vedette.ingest.decode.eventlog import lower_host, small_pid, small_record_id
+from vedette.ingest.host_clock import checked_clock
 from vedette.ingest.record import Record, RecordError
 from vedette.ingest.times import any_time_us
 
@@ -15,7 +16,7 @@ _LAST_US = 253_402_300_800_000_000
 
 
 def decode(raw: bytes) -> Record:
-    """Raises RecordError: not_json, unknown_format (a member is missing or of a wrong type),
+    """Raises RecordError: not_json, unknown_format (a member is missing or has a wrong type),
     no_host, no_time."""
     try:
         record = _decoder.decode(raw)
@@ -27,7 +28,7 @@ def decode(raw: bytes) -> Record:
 
 
 def checked(record: Record) -> Record:
-    """The record with numbers in range and a lower-case host."""
+    """Returns the record with numbers in range and a lower-case host."""
     record.host = lower_host(record.host)
     if not record.host:
         raise RecordError("no_host", "the record does not say which host it is from")
@@ -39,4 +40,5 @@ def checked(record: Record) -> Record:
     record.record_id = small_record_id(record.record_id)
     record.pid = small_pid(record.pid)
     record.adapters = checked_adapters(record.adapters)
+    record.host_clock = checked_clock(record.host_clock)
     return record

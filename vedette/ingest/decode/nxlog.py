@@ -1,9 +1,9 @@
 """Decoder of NXLog im_msvistalog: event data and envelope in one flat object.
 
-`host` is the collector. `EventTime` and `EventReceivedTime` are local times without a zone;
+`host` is the collector. `EventTime` and `EventReceivedTime` are local times without a zone.
 `@timestamp` is when the next hop received the record. Their difference, rounded to 15 minutes, is
-the zone. Data are not copied: normalise reads them by name, and the envelope is removed only from
-stored records.
+the zone. Data are not copied: normalisers read members by name, and the envelope is removed only
+from stored records.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from vedette.ingest.times import any_time_us, time_us
 
 _QUARTER_US = 15 * 60 * 1_000_000
 _LEVELS: dict[int, int] = {1: 5, 2: 4, 3: 3, 4: 2, 5: 1}
-"""Levels of Windows by NXLog's severities, which ascend."""
+"""Windows levels by NXLog severity, which ascends."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -35,7 +35,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     host, channel, provider = get("Hostname"), get("Channel"), get("SourceName")
     event_id, record_id, pid = get("EventID"), get("RecordNumber"), get("ExecutionProcessID")
     if pid is None and isinstance(get("ProcessID"), int):
-        pid = obj.pop("ProcessID")  # the logger's, in older versions
+        pid = obj.pop("ProcessID")  # pid of the logger, in older versions
     event_us = _event_time_us(get("EventTime"), get("EventReceivedTime"), get("@timestamp"))
     if (
         event_us
@@ -67,8 +67,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def _event_time_us(event: Any, received: Any, hop: Any) -> int:
-    """Event time in UTC microseconds, with the zone derived from the next hop's time; 0 if
-    unknown."""
+    """Returns the event time in UTC microseconds, with the zone derived from the next hop's time; 0
+    if unknown."""
     try:
         event_us, hop_us = time_us(event), time_us(hop)
         received_us = time_us(received)

@@ -1,8 +1,8 @@
 """Decoder of osquery results: events, snapshots, differences, or a whole logger request.
 
-All values are text. Query names are free, so the table is determined by the end of the name or by
-its columns. `windows_events` and `windows_eventlog` carry event-log records as JSON and become
-records of source "windows".
+All values are text. Users choose query names freely, so the table is determined by the end of the
+name or by its columns. `windows_events` and `windows_eventlog` carry event-log records as JSON and
+become records of source "windows".
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def recognises(obj: dict[str, Any]) -> bool:
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """One record per added row. Raises RecordError: no_host, no_time, unknown_format."""
+    """Returns a record per added row. Raises RecordError: no_host, no_time, unknown_format."""
     if "node_key" in obj and isinstance(obj.get("data"), list):
         return [
             record
@@ -66,7 +66,7 @@ def _host_of(obj: dict[str, Any]) -> str:
 
 
 def _rows(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Added and current rows; rows removed by a difference are not events."""
+    """Yields added and current rows. Rows that a difference removed are not events."""
     differences = obj.get("diffResults")
     snapshot = obj.get("snapshot")
     if isinstance(differences, dict):
@@ -83,7 +83,7 @@ def _rows(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def table_of(name: str, row: dict[str, Any]) -> str:
-    """Event table of a query's row; the query's name if there is none."""
+    """Returns the event table of a query's row; the name of the query if there is none."""
     for table, _ in TABLES:
         if name.endswith(table):
             return table
@@ -114,7 +114,7 @@ def _row(host: str, name: str, obj: dict[str, Any], row: dict[str, Any]) -> Reco
 
 
 def _moment(value: Any) -> int:
-    """Epoch microseconds; osquery writes numbers as text too."""
+    """Returns epoch microseconds. osquery writes numbers as text too."""
     if isinstance(value, str) and value.strip().isdecimal():
         return any_time_us(int(value.strip()[:24]))
     return any_time_us(value)

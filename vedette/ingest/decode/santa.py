@@ -1,9 +1,9 @@
-"""Santa: log lines, alone or in a shipper's `message`, and the JSON form of its telemetry.
+"""Decoder of Santa: log lines, alone or in a shipper's `message`, and its telemetry as JSON.
 
     [2023-05-01T10:00:00.123Z] I santad: action=EXEC|decision=ALLOW|...|pid=12|path=/bin/ls|args=ls
 
-JSON events become the same flat fields that the lines have. Neither says which host it is from
-except by a machine id, which counts when the shipper names none.
+JSON events are converted to the flat fields of log lines. Neither contains the host name, only a
+machine id, which is used if the shipper names no host.
 """
 
 import base64
@@ -47,7 +47,7 @@ _ACTIONS: dict[str, str] = {
     "tcc_modification": "TCC_MODIFICATION",
     "gatekeeper_override": "GATEKEEPER_OVERRIDE",
 }
-"""Actions of the log by the member of a JSON event."""
+"""Maps the member of a JSON event to the action in the log."""
 
 
 def recognises(obj: dict[str, Any]) -> bool:
@@ -61,13 +61,15 @@ def recognises_text(obj: dict[str, Any]) -> bool:
 
 
 def decode_text(obj: dict[str, Any]) -> list[Record]:
-    """Records of the log lines in a shipper's record. Raises RecordError: no_host, no_time."""
+    """Returns the records of the log lines in a shipper's record. Raises RecordError: no_host,
+    no_time."""
     lines = shipper.text_of(obj, begins_line).split("\n")
     return [parse_line(line, shipper.host_of(obj)) for line in lines if begins_line(line)]
 
 
 def decode(obj: dict[str, Any]) -> list[Record]:
-    """An event of the JSON telemetry. Raises RecordError: no_host, no_time, unknown_format."""
+    """Decodes an event of the JSON telemetry. Raises RecordError: no_host, no_time,
+    unknown_format."""
     kind = _kind(obj)
     if kind is None:
         raise RecordError("unknown_format", "a Santa event without an action")
@@ -77,7 +79,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
 
 
 def begins_line(text: str) -> bool:
-    """Whether a text begins with a log line of Santa, after an optional syslog header."""
+    """Whether a text starts with a log line of Santa, after an optional syslog header."""
     return _MARK in text and _head(text) is not None
 
 
@@ -86,7 +88,7 @@ def _head(text: str) -> re.Match[str] | None:
 
 
 def parse_line(text: str, host: str) -> Record:
-    """Record of one log line. Raises RecordError: no_host, no_time, unknown_format."""
+    """Returns the record of a log line. Raises RecordError: no_host, no_time, unknown_format."""
     found = _head(text)
     if found is None:
         raise RecordError("unknown_format", "no Santa log line")
@@ -108,7 +110,7 @@ def _machine(value: Any) -> str:
 
 
 def _plain(value: str) -> str:
-    """Undo Santa's escapes of separators and line breaks."""
+    """Undoes Santa's escapes of separators and line breaks."""
     value = value.replace("<pipe>", "|").replace("\\n", "\n").replace("\\r", "\r")
     return "" if value == "(null)" else value
 
@@ -125,14 +127,14 @@ def _snake_name(name: str) -> str:
 
 
 def _snake(value: Any) -> Any:
-    """A value with member names converted to snake case."""
+    """Converts the member names of a value to snake case."""
     if isinstance(value, dict):
         return {_snake_name(name): _snake(item) for name, item in value.items()}
     return [_snake(item) for item in value] if isinstance(value, list) else value
 
 
 def _fields(kind: str, event: dict[str, Any]) -> dict[str, str]:
-    """Flat fields of a JSON event, named as in log lines."""
+    """Returns the flat fields of a JSON event, named as in log lines."""
     action = _ACTIONS[_snake_name(kind)]
     subject = {"EXEC": "target", "FORK": "child"}.get(action, "instigator")
     process = event.get(subject) or {}
@@ -176,7 +178,7 @@ def _newpath(event: dict[str, Any]) -> Any:
 
 
 def _argument(value: Any) -> str:
-    """An argument, decoded from base64, the JSON encoding of bytes in protocol buffers."""
+    """Returns an argument decoded from base64, the JSON encoding of bytes in protocol buffers."""
     if not isinstance(value, str):
         return ""
     try:

@@ -46,14 +46,14 @@ TIME_MEMBERS: tuple[str, ...] = ("@timestamp", "timestamp", "time", "TimeGenerat
 
 
 def member(obj: Any, path: tuple[str, ...]) -> Any:
-    """Value at a path of members; None if one is missing."""
+    """Returns the value at a path of members; None if any is missing."""
     for name in path:
         obj = obj.get(name) if isinstance(obj, dict) else None
     return obj
 
 
 def host_of(obj: dict[str, Any]) -> str:
-    """Host in lower case; "" if no member names it."""
+    """Returns the host in lower case; "" if no member names it."""
     for path in HOST_MEMBERS:
         value = member(obj, path)
         if isinstance(value, str) and value.strip() not in {"", "-", "localhost"}:
@@ -62,7 +62,7 @@ def host_of(obj: dict[str, Any]) -> str:
 
 
 def text_of(obj: dict[str, Any], matches: Callable[[str], bool]) -> str:
-    """First text member that `matches`; "" if none."""
+    """Returns the first text member that `matches`; "" if none."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
         if isinstance(value, str) and matches(value):
@@ -72,7 +72,7 @@ def text_of(obj: dict[str, Any], matches: Callable[[str], bool]) -> str:
 
 
 def inner_of(obj: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
-    """The JSON object that a shipper carries as text, completed with the shipper's host and
+    """Returns the JSON object that a shipper carries as text, completed with the shipper's host and
     time, and its text; None if there is none."""
     for name in TEXT_MEMBERS:
         value = obj.get(name)
@@ -93,7 +93,7 @@ def _object_of(text: str) -> dict[str, Any] | None:
 
 
 def time_of(obj: dict[str, Any]) -> int:
-    """The shipper's time in epoch microseconds; 0 if none."""
+    """Returns the shipper's time (epoch microseconds); 0 if none."""
     for name in TIME_MEMBERS:
         moment_us = any_time_us(obj.get(name))
         if moment_us:

@@ -1,7 +1,8 @@
-"""Syslog headers in front of log lines: RFC 3164, RFC 5424, and what rsyslog and journald leave.
+"""Syslog headers before log lines: RFC 3164, RFC 5424, and the remains that rsyslog and journald
+leave.
 
-A header is recognised by its shape alone and every part has a maximum length, so a lookup costs
-at most a few hundred characters of any text. The text after the header is not searched.
+A header is recognized only by its shape, and every part has a maximum length, so parsing reads at
+most a few hundred characters of any text. The text after the header is not searched.
 """
 
 import re
@@ -24,6 +25,7 @@ _HEADER: Final = re.compile(
 
 
 def header_end(text: str) -> int:
-    """Index at which the message begins; 0 for text without a syslog header or leading space."""
+    """Returns the index at which the message starts; 0 for text without a syslog header or leading
+    space."""
     found = _HEADER.match(text)
     return found.end() if found else 0

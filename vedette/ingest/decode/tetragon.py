@@ -1,6 +1,4 @@
-"""Decoder of Tetragon's JSON export: one object per event, its kind named by a member
-`process_*`.
-"""
+"""Decoder of Tetragon's JSON export: one object per event. A member `process_*` names its kind."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Decoder of the Vedette sensor: event format 1 (docs/sensor-protocol.md), one object per event.
 
-Events do not name their host: the server adds the host of the sensor's key. Events that arrive by
+Events do not name their host: the server adds the host of the sensor's key. Events that arrive in
 other ways (file, shipper) need a member that names it.
 """
 
@@ -24,7 +24,8 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     bad_process."""
     if obj["vedette_event"] != FORMAT:
         raise RecordError("unknown_format", f"vedette_event: only format {FORMAT} is known")
-    if obj.get("type") not in TYPES:
+    kind = obj.get("type")
+    if not isinstance(kind, str) or kind not in TYPES:
         raise RecordError("unknown_format", f"type: one of {', '.join(sorted(TYPES))}")
     host = shipper.host_of(obj)
     if not host:

@@ -1,7 +1,7 @@
 """Ingress filters (docs/ingress-filters.md): compiled, and applied to the outcomes of records.
 
-Pure, like all of `ingest`: `compile_filters` builds the filters, `FilterEvaluator` selects the
-processes of a batch that they match, `apply_filters` removes what those processes did.
+Pure, like all of `ingest`. `compile_filters` builds the filters, `FilterEvaluator` selects the
+processes of a batch that they match, `apply_filters` removes outcomes of those processes.
 """
 
 from vedette.ingest.filter.apply import apply_filters

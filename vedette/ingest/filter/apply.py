@@ -1,7 +1,7 @@
-"""Removes from a record's outcomes what the filters drop.
+"""Removes outcomes that filters drop.
 
-For a process that is dropped completely, its metadata and all of its own events are removed. Events
-of other processes about it stay: its start on the parent, a handle opened to it. Files seen
+For a process that is dropped as a whole, its metadata and all its own events are removed. Events of
+other processes about it stay: its start in the parent, a handle opened to it. Files seen
 (`BinarySeen`) and records without a process (`Kept`) always stay.
 """
 
@@ -24,9 +24,20 @@ from vedette.model.event import (
 )
 
 _BINARY_ENDINGS: Final = (
-    ".exe", ".dll", ".sys", ".ocx", ".scr", ".cpl", ".drv", ".efi", ".msi", ".so", ".ko",
-    ".dylib", ".bundle",
-)  # fmt: skip
+    ".exe",
+    ".dll",
+    ".sys",
+    ".ocx",
+    ".scr",
+    ".cpl",
+    ".drv",
+    ".efi",
+    ".msi",
+    ".so",
+    ".ko",
+    ".dylib",
+    ".bundle",
+)
 
 
 def apply_filters(
@@ -35,13 +46,13 @@ def apply_filters(
     filters: CompiledFilters,
     dropped: list[tuple[Outcome, int]] | None = None,
 ) -> list[Outcome]:
-    """The outcomes to store, in order. The others are added to `dropped`, each with the number of
-    the filter that drops it: of several the one with the highest priority."""
+    """Returns the outcomes to store, in order. Appends the others to `dropped`, each with the
+    number of the filter that drops it; if several do, the filter with the highest priority."""
     kept: list[Outcome] = []
     for outcome in outcomes:
         kind = type(outcome)
         if kind is not BinarySeen and kind is not Kept:
-            # Compared by identity, once for every event; mypy narrows no union by a kept type.
+            # Compares by identity for speed. mypy cannot narrow a union by a stored type.
             bits = verdicts.get(outcome.process_id)  # type: ignore[union-attr]
             if bits is not None:
                 number = dropped_whole(bits) if bits < 0 else _dropped_by(outcome, bits, filters)
@@ -54,7 +65,7 @@ def apply_filters(
 
 
 def _dropped_by(outcome: Any, bits: int, filters: CompiledFilters) -> int:
-    """The number of the filter that drops a single event; -1 for none."""
+    """Returns the number of the filter that drops a single event; -1 for none."""
     texts_of = _TEXTS.get(type(outcome))
     if texts_of is None:
         return -1
@@ -68,7 +79,8 @@ def _dropped_by(outcome: Any, bits: int, filters: CompiledFilters) -> int:
 
 
 def event_texts(event: Any) -> "_Texts":
-    """The lists of a filter that an event is held against, each with the texts; () for none."""
+    """Returns pairs of filter list and texts of the event that the list is matched against; () for
+    none."""
     texts_of = _TEXTS.get(type(event))
     return texts_of(event) if texts_of else ()
 
@@ -100,4 +112,4 @@ _TEXTS: Final[Mapping[type, Callable[[Any], _Texts]]] = {
     Filemod: _of_filemod,
     Netconn: _of_netconn,
 }
-"""Text extractors by event class; classes without one are never dropped singly."""
+"""Text extractors by event class. Events of other classes are never dropped individually."""

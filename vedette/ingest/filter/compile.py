@@ -1,20 +1,24 @@
-"""Compiles ingress filters into bit masks, one bit per filter in order of priority.
+"""Compiles ingress filters into bit masks with a bit per filter, in order of priority.
 
 The filters that match a process are the AND of three masks (path, command line, md5), each cached
-by text; a fourth selects those that apply to the sensor. So the cost does not depend on the number
-of filters, except for texts not in the cache.
+by text. A fourth mask selects the filters that apply to the sensor. The cost therefore does not
+depend on the number of filters, except for uncached texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vedette.ingest.filter.pattern import path_expression
 from vedette.ingest.filter.pattern_set import PatternSet
-from vedette.limits import FILTER_ANCESTORS_MAX, FILTER_SENSORS_CACHED
-from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS, IngressFilter
+from vedette.limits import FILTER_ANCESTORS_MAX, Limit
+from vedette.model.ingress_filter import ALL_DESCENDANTS, EVENT_LISTS
+from vedette.record.objects.ingress_filter import IngressFilter
+
+FILTER_SENSORS_CACHED: Limit[int] = 100_000
+"""Maximum sensors whose filters are cached."""
 
 
 class CompiledFilters:
-    """Compiled filters that are enabled or measured. Not thread-safe: its caches have no lock."""
+    """Compiled filters that are enabled or measured. Not thread-safe: the caches have no lock."""
 
     __slots__ = (
         "_at_least",
@@ -38,7 +42,7 @@ class CompiledFilters:
 
     def __init__(self, filters: Sequence[IngressFilter]) -> None:
         self.filters = tuple(filters)
-        """Highest priority first; bit 0 is the first."""
+        """Highest priority first. Bit 0 is the first."""
         self.drops = self._which(lambda one: one.filter_all_events, enforced=True)
         """Mask of filters that drop all events of a process."""
         self.thins = self._which(lambda one: not one.filter_all_events, enforced=True)
@@ -47,11 +51,12 @@ class CompiledFilters:
         self.exempts_processes = passing & self._which(lambda one: one.filter_all_events)
         """Mask of pass-through filters that exempt the processes they match."""
         self.exempts_events = passing & ~self.exempts_processes
-        """Mask of those that exempt the events in their lists."""
+        """Mask of pass-through filters that exempt the events in their lists."""
         self._at_least = {
             bit: self._of_priority(by.priority) for bit, by in self._bits() if bit & passing
         }
-        """Mask of the filters that a pass-through filter does not exempt from, by its bit."""
+        """Maps the bit of a pass-through filter to the mask of filters that it does not
+        override."""
         self.on_sensor = self._which(lambda one: one.filter_on_sensor)
         self.measured = self._which(lambda one: one.enabled or one.track_metrics)
         self.paths = self._patterns("path_filters", paths=True)
@@ -66,7 +71,7 @@ class CompiledFilters:
             for name in EVENT_LISTS
             if any(getattr(one, name) for one in self.filters)
         }
-        """Pattern set by event list, without the lists that no filter has."""
+        """Pattern set by event list, without lists that no filter uses."""
         levels = [one.descendant_filtering_level for one in self.filters]
         self._endless = self._which(lambda one: one.descendant_filtering_level == ALL_DESCENDANTS)
         self._depths = [
@@ -80,23 +85,24 @@ class CompiledFilters:
         return bool(self.filters)
 
     def own(self, path: str, cmdline: str, md5: str) -> int:
-        """Mask of filters that match a process by its own properties, on any sensor."""
+        """Returns the mask of filters that match a process by its own properties, on any sensor."""
         found = self.paths.bits(path) & self.md5s.get(md5, self.no_md5)
         return found & self.cmdlines.bits(cmdline) if found else 0
 
     def not_exempted(self, matched: int, passing: int) -> int:
-        """Matched filters without those of lower priority than the highest of `passing` in it."""
+        """Returns the matched filters. If `matched` contains filters of `passing`, filters with a
+        lower priority than the highest of those are removed."""
         exempting = matched & passing
         return matched & self._at_least[exempting & -exempting] if exempting else matched
 
     def deeper(self, depth: int) -> int:
-        """Mask of filters that apply to descendants of this depth; 1 for children."""
+        """Returns the mask of filters that apply to descendants of this depth; 1 for children."""
         if depth <= len(self._depths):
             return self._depths[depth - 1]
         return self._endless if depth <= FILTER_ANCESTORS_MAX else 0
 
     def of_sensor(self, sensor_id: int, group_id: int, os_type: str, takes_filters: bool) -> int:
-        """Mask of filters that apply to data of a sensor. Cached."""
+        """Returns the mask of filters that apply to data of a sensor. Cached."""
         key = (sensor_id, group_id, os_type, takes_filters)
         found = self._sensors.get(key)
         if found is None:
@@ -135,7 +141,7 @@ class CompiledFilters:
             for bit, one in self._bits()
             for text in getattr(one, name)
         ]
-        # A filter without this list accepts any text; one without any list matches all
+        # A filter without this list accepts any text. A filter without any process list matches all
         # processes if it drops single events, and none if it would drop everything.
         return PatternSet(
             texts, self._which(lambda one: not getattr(one, name) and _means_any(one))
@@ -146,15 +152,15 @@ class CompiledFilters:
 
 
 def compile_filters(filters: Iterable[IngressFilter]) -> CompiledFilters:
-    """Compile the filters that are enabled or measured. Their patterns must have passed
+    """Compiles the filters that are enabled or measured. Their patterns must have passed
     `check_patterns`."""
     wanted = [one for one in filters if one.enabled or one.track_metrics]
     return CompiledFilters(sorted(wanted, key=lambda one: (-one.priority, one.id)))
 
 
 def highest(mask: int) -> int:
-    """The number in `CompiledFilters.filters` of the filter with the highest priority of a mask; -1
-    for none."""
+    """Returns the index in `CompiledFilters.filters` of the filter with the highest priority in a
+    mask; -1 for none."""
     return (mask & -mask).bit_length() - 1
 
 

@@ -1,8 +1,8 @@
-"""Evaluates ingress filters for the processes of a batch, by their metadata and their ancestors.
+"""Evaluates ingress filters for the processes of a batch, by their metadata and ancestors.
 
-A process is evaluated by its best known path, command line and md5 when its records are stored;
-what was stored before better metadata arrived stays. An ancestor without metadata of its own is
-evaluated by what its child reports of it.
+A process is evaluated by its best known path, command line and md5 when its records are stored.
+Rows that were stored before better metadata arrived are not removed. An ancestor without metadata
+of its own is evaluated by the parent fields of its child.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,16 +10,21 @@ from typing import Any, NamedTuple
 
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.filter.compile import CompiledFilters, highest
-from vedette.limits import FILTER_PROCESSES_CACHED
+from vedette.limits import Limit
 from vedette.model.metadata_rank import merge_ranked
+
+FILTER_PROCESSES_CACHED: Limit[int] = 200_000
+"""Maximum processes whose filters are cached, about 0.2 kB each."""
+
 
 Facts = Mapping[str, Any]
 """Metadata columns of a process (`model/columns.py`); {} if unknown."""
 
 
 def dropped_whole(number: int) -> int:
-    """Value in `Evaluation.verdicts` of a process whose events are all dropped, by a filter's
-    number: the one of the highest priority that does. Negative, as no mask is; its own inverse."""
+    """Returns the value in `Evaluation.verdicts` for a process whose events are all dropped.
+    `number` is the filter with the highest priority that drops them. The value is negative, unlike
+    any mask. The function is its own inverse."""
     return ~number
 
 
@@ -34,11 +39,11 @@ class Subject(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Result for one batch."""
+    """Result for a batch."""
 
     verdicts: dict[str, int]
-    """By process id, only for processes that lose events: `dropped_whole`, or the mask of filters
-    whose event lists apply."""
+    """Maps process id, only for processes that lose events, to `dropped_whole` or the mask of
+    filters whose event lists apply."""
     evaluated: int
     """Number of processes evaluated."""
     hits: dict[str, int]
@@ -49,19 +54,19 @@ class _Entry(NamedTuple):
     """Cached result for a process."""
 
     own: int
-    """Mask of filters that match it directly."""
+    """Mask of filters that match the process directly."""
     parent_id: str
     inherited: int
-    """Mask of filters that match it as a descendant."""
+    """Mask of filters that match the process as a descendant."""
     epoch: int
-    """Epoch of `inherited`; valid only while it is the evaluator's current one."""
+    """Epoch of `inherited`, which is valid only during the evaluator's current epoch."""
 
 
 class FilterEvaluator:
     """Evaluator with a cache: a process is looked up once until its metadata change.
 
-    Inherited masks are invalidated as a whole, by a new epoch, when metadata of any ancestor
-    change. That is rare, since new processes of a batch are mostly no ancestors yet.
+    When metadata of any ancestor change, a new epoch invalidates all inherited masks. That is rare,
+    because new processes of a batch are usually not ancestors yet.
     """
 
     def __init__(self, filters: CompiledFilters, facts: Callable[[str], Facts]) -> None:
@@ -76,8 +81,8 @@ class FilterEvaluator:
     def evaluate(
         self, subjects: Mapping[str, Subject], batch_facts: Mapping[str, Mapping[str, Any]]
     ) -> Evaluation:
-        """Evaluate the processes of a batch. `batch_facts` is metadata from the batch by process
-        id, which need not be among the subjects."""
+        """Evaluates the processes of a batch. `batch_facts` maps process id to metadata from the
+        batch; it may include processes that are not subjects."""
         filters, known, epoch = self.filters, self._known, self._update(batch_facts)
         verdicts: dict[str, int] = {}
         hits: dict[int, int] = {}
@@ -102,7 +107,7 @@ class FilterEvaluator:
         return Evaluation(verdicts, len(subjects), self._named(hits))
 
     def _update(self, batch_facts: Mapping[str, Facts]) -> int:
-        """Add metadata of a batch; returns the current epoch."""
+        """Adds metadata of a batch. Returns the current epoch."""
         for process_id, changes in batch_facts.items():
             base = self._facts(process_id)
             before = self._known.get(process_id)
@@ -134,14 +139,14 @@ class FilterEvaluator:
         return entry
 
     def _look_up(self, process_id: str, batch_facts: Facts | None) -> _Entry:
-        """Entry of a process with an up-to-date inherited mask."""
+        """Returns the entry of a process with an up-to-date inherited mask."""
         entry = self._known.get(process_id)
         if entry is None:
             facts = self._facts(process_id)
             own = self._own(facts, "path", "cmdline", "process_md5")
             entry = _Entry(own, facts.get("parent_id", ""), 0, -1)
             if not facts:
-                return entry  # no metadata yet, so there is nothing to cache
+                return entry  # no metadata yet, so nothing to cache
         if entry.epoch != self._epoch:
             inherited = self._inherited(process_id, entry.parent_id, batch_facts)
             entry = entry._replace(inherited=inherited, epoch=self._epoch)
@@ -153,7 +158,7 @@ class FilterEvaluator:
         return self.filters.own(get(path, ""), get(cmdline, ""), get(md5, ""))
 
     def _inherited(self, process_id: str, parent_id: str, batch_facts: Facts | None) -> int:
-        """Mask of filters that match the process as a descendant."""
+        """Returns the mask of filters that match the process as a descendant."""
         found, depth, child_id = 0, 1, process_id
         while parent_id and (wanted := self.filters.deeper(depth)):
             known = self._known.get(parent_id)

@@ -1,5 +1,5 @@
-"""Tries one filter on a process and an event that somebody has typed in: which entry of each list
-fits, and what would be dropped. Hosts and operating systems are not looked at."""
+"""Tries a filter on a process and an event that a user entered: the matching entry of each list,
+and whether anything would be dropped. Ignores hosts and operating systems."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,8 @@ from vedette.ingest.filter.pattern import path_expression
 from vedette.ingest.filter.pattern_set import PatternSet
 from vedette.model.address import pack_address
 from vedette.model.event import UNKNOWN_IP, Crossproc, Filemod, Modload, Netconn, Outcome, Regmod
-from vedette.model.ingress_filter import PROCESS_LISTS, IngressFilter
+from vedette.model.ingress_filter import PROCESS_LISTS
+from vedette.record.objects.ingress_filter import IngressFilter
 
 EventKind = Literal["", "regmod", "modload", "filemod", "netconn", "crossproc"]
 
@@ -21,7 +22,7 @@ _ID: Final = "sample"
 
 
 class SampleEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A process, its parent and one of its events; "" for what is not known."""
+    """A process, its parent and one of its events; "" for unknown values."""
 
     path: str = ""
     cmdline: str = ""
@@ -30,36 +31,36 @@ class SampleEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parent_cmdline: str = ""
     parent_md5: str = ""
     kind: EventKind = ""
-    """Of the event; "" for none."""
+    """Kind of the event; "" for none."""
     value: str = ""
-    """A key, a path, or of a connection the domain, the address or `address:port`."""
+    """A key or path; for a connection the domain, the address or `address:port`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListMatch:
-    """What one list of a filter says of a sample."""
+    """Result of one list of a filter for a sample."""
 
     name: str
     entry: str | None
-    """The first that fits; None where none does."""
+    """The first matching entry; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventTrial:
-    """Result for one filter."""
+    """Result for a filter."""
 
     means_process: bool
     means_parent: bool
-    """The process is a child of one that the filter means, and the filter means children."""
+    """Whether the filter selects the parent and applies to children."""
     dropped: Literal["", "process", "event"]
-    """Everything of the process, the event alone, or nothing."""
+    """Whether the whole process, only the event, or nothing is dropped."""
     lists: tuple[ListMatch, ...]
-    """Those that have entries and that something of the sample was held against."""
+    """Results of the lists that have entries and were compared with the sample."""
 
 
 def try_event(wanted: IngressFilter, sample: SampleEvent) -> EventTrial:
-    """As if the filter were the only one, enabled and enforced by the server. Its patterns must
-    have passed `check_patterns`."""
+    """Evaluates the filter as if it were the only one, enabled and enforced by the server. Its
+    patterns must have passed `check_patterns`."""
     enforced = replace(wanted, enabled=True, filter_on_server=True, filter_on_sensor=False)
     filters = compile_filters([enforced])
     means_process = bool(filters.own(sample.path, sample.cmdline, sample.md5.lower()))
@@ -99,7 +100,7 @@ def _first(name: str, entries: Sequence[str], texts: Sequence[str]) -> str | Non
 
 
 def _netconn(value: str) -> Outcome:
-    """A connection to an address or a domain, with or without a port."""
+    """Returns a connection to an address or domain, with or without a port."""
     host, colon, number = value.rpartition(":")
     has_port = bool(colon) and number.isascii() and number.isdecimal() and len(number) <= 5
     parts = [(value, 0), (host, int(number))] if has_port else [(value, 0)]

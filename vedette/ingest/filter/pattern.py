@@ -1,17 +1,23 @@
-r"""Texts of a filter as RE2 expressions.
+"""Converts filter texts to RE2 expressions.
 
-A path filter is a glob unless it looks like an expression: one that begins with `regex:`, or
-with `^`, or ends with an unescaped `$`. In a glob `*` stands for any characters, separators too,
-`?` for one; it must fit the whole path. All other lists are expressions that must be found
-somewhere in the text. Upper and lower case are the same, unless an expression says `(?-i)`.
+A path filter is a glob unless it looks like an expression: it starts with `regex:` or `^`, or ends
+with an unescaped `$`. In a glob, `*` matches any characters including separators, and `?` matches
+one character; the glob must match the whole path. All other lists contain expressions that may
+match anywhere in the text. Letter case is ignored unless an expression contains `(?-i)`.
 """
 
 from functools import cache
 
 import re2
 
-from vedette.limits import FILTER_PATTERN_PROGRAM_BYTES_MAX
-from vedette.model.ingress_filter import EVENT_LISTS, IngressFilter
+from vedette.limits import Limit
+from vedette.model.ingress_filter import EVENT_LISTS
+from vedette.record.objects.ingress_filter import IngressFilter
+
+FILTER_PATTERN_PROGRAM_BYTES_MAX: Limit[int] = 1 << 20
+"""Memory limit (bytes) of an expression of an ingress filter. Larger expressions would slow down
+every match of their set."""
+
 
 EXPRESSION_PREFIX = "regex:"
 
@@ -20,7 +26,8 @@ _FOUND_ANYWHERE = ("cmdline_filters", *EVENT_LISTS)
 
 
 class PatternError(ValueError):
-    """An expression that RE2 rejects. `field` and `index` locate it, `why` is RE2's message."""
+    """Raised for an expression that RE2 rejects. `field` and `index` locate it, `why` is RE2's
+    message."""
 
     def __init__(self, field: str, index: int, why: str) -> None:
         super().__init__(f"{field}[{index}]: {why}")
@@ -31,7 +38,7 @@ class PatternError(ValueError):
 
 @cache
 def options() -> re2.Options:
-    """RE2 options of all filter expressions."""
+    """Returns the RE2 options of all filter expressions."""
     chosen = re2.Options()
     chosen.case_sensitive = False
     chosen.dot_nl = True
@@ -42,7 +49,7 @@ def options() -> re2.Options:
 
 
 def path_expression(text: str) -> str:
-    """RE2 expression of a path filter."""
+    """Returns the RE2 expression of a path filter."""
     if text.startswith(EXPRESSION_PREFIX):
         return text[len(EXPRESSION_PREFIX) :]
     if text.startswith("^") or _ends_in_anchor(text):
@@ -51,7 +58,7 @@ def path_expression(text: str) -> str:
 
 
 def check_patterns(wanted: IngressFilter) -> None:
-    """Raise PatternError for the first expression that RE2 rejects."""
+    """Raises PatternError for the first expression that RE2 rejects."""
     for index, text in enumerate(wanted.path_filters):
         _check("path_filters", index, path_expression(text))
     for field in _FOUND_ANYWHERE:

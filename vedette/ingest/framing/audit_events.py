@@ -1,7 +1,8 @@
-"""Reassembly of Linux audit events whose lines arrive as separate records.
+"""Reassembles Linux audit events whose lines arrive as separate records.
 
-audit.log has up to a dozen lines per event, and shippers send each as a record. Lines of one
-request that belong to one event become one record of the native format, in the place of the first.
+audit.log has up to a dozen lines per event, and shippers send each line as a record. Lines of a
+request that belong to the same event become one record of the native format, at the position of the
+first.
 """
 
 from typing import Any
@@ -14,13 +15,13 @@ from vedette.ingest.record import RecordError
 
 MARK = b"udit("
 """Prefilter: part of `audit(`, which every audit line contains. Five bytes, because CPython
-searches six and more with a slower method."""
+searches for six or more bytes with a slower method."""
 
 _Key = tuple[str, str, int, int]
 
 
 def assemble_records(records: list[bytes]) -> tuple[list[bytes], list[int]]:
-    """Returns the records with audit lines merged, and for every input record the index of its
+    """Returns the records with audit lines merged, and, for every input record, the index of its
     merged record."""
     events = _Events()
     out: list[bytes] = []
@@ -47,14 +48,14 @@ class _Events:
         self._lines: dict[_Key, list[AuditLine]] = {}
 
     def add(self, record: bytes) -> list[_Key]:
-        """Add the audit line of a record; returns its keys. Records with lines of several events
-        are left as they are, for `decode`."""
+        """Adds the audit lines of a record. Returns its keys. Records with lines of several events
+        are left unchanged for `decode`."""
         obj = _object(record)
         text = "" if obj is None else audit_text_of(obj)
         if obj is None or not text:
             return []
         host = shipper.host_of(obj)
-        lines = [line for line in map(auditd.parse_line, text.split("\n")) if line is not None]
+        lines = auditd.parse_records(text)
         keys = {(host, line.node, line.time_us, line.serial) for line in lines}
         if len(keys) != 1 or not (host or lines[0].node):
             return []
@@ -63,7 +64,7 @@ class _Events:
         return [key]
 
     def assembled(self) -> list[tuple[int, bytes]]:
-        """Index and record of each event."""
+        """Returns index and record of each event."""
         out: list[tuple[int, bytes]] = []
         for key, lines in self._lines.items():
             try:

@@ -1,44 +1,51 @@
-"""Splits a request body into records, each one JSON text or one `<Event>` element.
+"""Splits a request body into records. Each is a JSON text or an `<Event>` element.
 
-`split_body` reads an array, one object per line, concatenated or indented objects, XML events, and
-lines of audit.log or Santa's log. A broken piece stays in its place for `decode` to reject: its
-index is its position.
+`split_body` reads an array, one object per line, concatenated or indented objects, containers of
+records, XML events, lines of audit.log or Santa's log, and CSV tables. A malformed piece keeps its
+place, so that the index of every record is its position; `decode` rejects it.
 """
 
 import codecs
+import re
 
 import msgspec
 
 from vedette.ingest.decode import auditd, santa
 from vedette.ingest.framing.audit_events import MARK, assemble_records
+from vedette.ingest.framing.csv_table import CsvTable
 from vedette.ingest.framing.record_boundaries import split_pieces
+from vedette.ingest.framing.record_container import CONTAINER_MARK, contained_records
 from vedette.limits import SYSLOG_PREAMBLE_BYTES_MAX
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _NO_PREAMBLE = frozenset(b"{}\"'=\n")
-"""Bytes of JSON, audit and Santa lines: an Event after one of them is part of a value, not of a
+"""Bytes of JSON, audit and Santa lines. An Event after one of them is part of a value, not of a
 line with a syslog header."""
 
+_EVENT_START = re.compile(rb"<Event[\s>]")
 _TEXT_MARKS = (b"audit(", b"santad: action=")
 
 
 def split_body(body: bytes, host: str = "") -> list[bytes]:
-    """Records of a body, in order.
+    """Returns the records of a body, in order.
 
     `host` applies to log lines that do not name their host.
     """
     text = as_utf8(body)
     records = _array(text)
     if records is None:
-        pieces, _ = split_pieces(text)
+        table = CsvTable.of(text)
+        pieces, _ = split_pieces(text) if table is None else table.split(text)
         records = [_record(piece, host) for piece in pieces]
+    if CONTAINER_MARK in text:
+        records = [one for record in records for one in contained_records(record) or (record,)]
     if MARK in text:
         records, _ = assemble_records(records)
     return records
 
 
 def as_utf8(data: bytes) -> bytes:
-    """Text as UTF-8 without a byte order mark; UTF-16 is converted."""
+    """Returns the text as UTF-8 without a byte order mark. Converts UTF-16."""
     if data.startswith(codecs.BOM_UTF8):
         return data[3:]
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -47,13 +54,12 @@ def as_utf8(data: bytes) -> bytes:
 
 
 def text_record(line: bytes, host: str = "") -> bytes | None:
-    """JSON record of an audit or Santa log line, as a shipper would send it; None for any other
-    line."""
+    """Returns the JSON record of an audit or Santa log line, as a shipper would send it; None for
+    any other line."""
     if not any(mark in line for mark in _TEXT_MARKS):
         return None
     text = line.decode("utf-8", "replace")
-    is_audit = line.startswith((b"type=", b"node=")) or auditd.begins_line(text)
-    if not is_audit and not santa.begins_line(text):
+    if not auditd.begins_line(text) and not santa.begins_line(text):
         return None
     fields = {"message": text}
     if host:
@@ -62,12 +68,14 @@ def text_record(line: bytes, host: str = "") -> bytes | None:
 
 
 def without_preamble(piece: bytes) -> bytes:
-    """An XML event without its syslog header; any other piece unchanged."""
+    """Removes the syslog header from a complete or truncated XML event. Returns other pieces
+    unchanged."""
     if _is_record(piece):
         return piece
-    start = piece.find(b"<Event", 0, SYSLOG_PREAMBLE_BYTES_MAX)
-    if start < 0 or b"</Event>" not in piece:
+    found = _EVENT_START.search(piece, 0, SYSLOG_PREAMBLE_BYTES_MAX)
+    if found is None:
         return piece
+    start = found.start()
     preamble = piece[:start]
     return piece if any(byte in _NO_PREAMBLE for byte in preamble) else piece[start:]
 
@@ -78,12 +86,12 @@ def _record(piece: bytes, host: str) -> bytes:
 
 
 def _is_record(piece: bytes) -> bool:
-    """Whether a piece begins as JSON or XML, and not as a syslog line (`<13>`)."""
+    """Whether a piece starts as JSON or XML, and not as a syslog line (`<13>`)."""
     return piece[:1] == b"{" or (piece[:1] == b"<" and not piece[1:2].isdigit())
 
 
 def _array(text: bytes) -> list[bytes] | None:
-    """Elements of a body that is one JSON array; None for any other body."""
+    """Returns the elements of a body that is a single JSON array; None for any other body."""
     if text[:64].lstrip()[:1] != b"[":
         return None
     try:

@@ -1,6 +1,6 @@
-"""Parser of Elasticsearch `_bulk` bodies; documents are split but not parsed.
+"""Parser of Elasticsearch `_bulk` bodies. Splits documents without parsing them.
 
-Each distinct action line is parsed once. The response has one item per action, in order;
+Each distinct action line is parsed once. The response has an item per action, in order;
 `Bulk.record_of` maps items to records.
 """
 
@@ -44,7 +44,7 @@ _NAMES: tuple[ActionName, ...] = ("create", "index", "update", "delete")
 _decoder = msgspec.json.Decoder(_ActionLine)
 
 NO_RECORD = -1
-"""In `Bulk.record_of`: the action has no document to store."""
+"""Value in `Bulk.record_of` for an action without a document to store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class Bulk:
     actions: list[Action]
     """All actions, one per response item."""
     record_of: list[int]
-    """Index into `records` of each action, or NO_RECORD, which is answered with 400. Items share
-    a record if they are lines of one audit event."""
+    """Index into `records` for each action, or NO_RECORD, which is answered with 400. Items that
+    are lines of the same audit event share a record."""
 
 
 def split_bulk(body: bytes) -> Bulk:
-    """Parse a bulk body.
+    """Parses a bulk body.
 
-    Raises BadRequestError for an empty body and for a malformed action line: what follows it cannot
-    be attributed, so the request is rejected as Elasticsearch does.
+    Raises BadRequestError for an empty body and for a malformed action line: the lines after it
+    cannot be attributed, so the request is rejected as Elasticsearch does.
     """
-    # Takes a third of the time of `split`. Trailing white space is ignored by decoders.
+    # Takes a third of the time of `split`. Decoders ignore trailing white space.
     lines = BytesIO(body).readlines()
     while lines and lines[-1] in (b"\n", b"\r\n", b"\r"):
         lines.pop()
@@ -77,7 +77,7 @@ def split_bulk(body: bytes) -> Bulk:
 
 
 def _split_pairs(lines: list[bytes]) -> Bulk | None:
-    """Fast path: alternating action and document lines, all to be stored."""
+    """Fast path for alternating action and document lines that are all to be stored."""
     if len(lines) % 2:
         return None
     known: dict[bytes, Action] = {}
@@ -92,7 +92,7 @@ def _split_pairs(lines: list[bytes]) -> Bulk | None:
 
 
 def _split_lines(lines: list[bytes]) -> Bulk:
-    """General path, with empty lines and unsupported actions."""
+    """General path, for empty lines and unsupported actions."""
     records: list[bytes] = []
     actions: list[Action] = []
     record_of: list[int] = []
@@ -126,7 +126,7 @@ def _split_lines(lines: list[bytes]) -> Bulk:
 
 
 def _assembled(bulk: Bulk) -> Bulk:
-    """The same request with lines of one audit event merged into one record."""
+    """Merges lines of the same audit event into one record."""
     records, places = assemble_records(bulk.records)
     record_of = [at if at == NO_RECORD else places[at] for at in bulk.record_of]
     return Bulk(records, bulk.actions, record_of)

@@ -1,6 +1,6 @@
-"""Estimates the host of a record from its text without decoding it, for sharding by host.
+"""Estimates the host of a record from its undecoded text, for sharding by host.
 
-A wrong estimate is allowed, as long as records of one host mostly get the same one. Takes the value
+The estimate may be wrong, as long as records of a host mostly get the same estimate. Uses the value
 of the first member that any format uses for a host name.
 """
 
@@ -8,18 +8,41 @@ from collections.abc import Sequence
 from typing import Final
 
 from vedette.ingest.decode import native
-from vedette.limits import HOST_PREFILTER_NAME_BYTES_MAX, HOST_PREFILTER_PREFIX_BYTES
+from vedette.limits import Limit
+
+HOST_PREFILTER_PREFIX_BYTES: Limit[int] = 8
+"""Length (bytes) of the prefix by which texts of a request are grouped. Texts with the same prefix
+name their host in the same member."""
+
+HOST_PREFILTER_NAME_BYTES_MAX: Limit[int] = 256
+"""Maximum bytes that are searched for the end of a host name. Host names have at most 255."""
+
 
 _MEMBERS: Final = (
-    *("computer_name", "Computer", "NODE", "node", "node_name", "hostIdentifier"),
-    *("hostname", "Hostname", "HostName", "HOSTNAME", "host", "machine_id"),
+    "computer_name",
+    "Computer",
+    "NODE",
+    "node",
+    "node_name",
+    "hostIdentifier",
+    "hostname",
+    "Hostname",
+    "HostName",
+    "HOSTNAME",
+    "host",
+    "machine_id",
+    "DeviceName",
+    "computer",
 )
 """Most specific first: the logging host precedes the collector."""
 
 _BEGINNINGS: Final = (
     *(f'"{member}":{space}"'.encode() for member in _MEMBERS for space in ("", " ")),
     *(f'"host":{space}{{"name":{space}"'.encode() for space in ("", " ")),
-    *(b"<Computer>", b"node=", b"machineid="),
+    b"<Computer>",
+    b"node=",
+    b"machineid=",
+    b'"agent":{"id":"',
 )
 
 
@@ -27,7 +50,7 @@ _ENDS: Final = frozenset(b'"< ,}|\n')
 
 
 def likely_hosts(texts: Sequence[bytes]) -> list[bytes]:
-    """Estimated host name of each text of a request; b"" if none."""
+    """Returns the estimated host name of each text of a request; b"" if none."""
     beginnings = {native.PREFIX[:HOST_PREFILTER_PREFIX_BYTES]: b'"host":"'}
     names: list[bytes] = []
     for text in texts:
@@ -48,7 +71,8 @@ def likely_hosts(texts: Sequence[bytes]) -> list[bytes]:
 
 
 def _first_beginning(text: bytes) -> tuple[bytes, int]:
-    """The text before the name and its index; b"" and the text's length if not found."""
+    """Returns the text before the name and its index; b"" and the text's length if there is
+    none."""
     for beginning in _BEGINNINGS:
         at = text.find(beginning)
         if at >= 0:
@@ -57,6 +81,6 @@ def _first_beginning(text: bytes) -> tuple[bytes, int]:
 
 
 def _up_to_an_end(text: bytes, at: int) -> bytes:
-    """An unquoted name, up to a delimiter."""
+    """Returns an unquoted name, up to a delimiter."""
     rest = text[at : at + HOST_PREFILTER_NAME_BYTES_MAX]
     return rest[: next((n for n, byte in enumerate(rest) if byte in _ENDS), len(rest))]

@@ -10,24 +10,37 @@ from typing import Protocol
 import zstandard
 
 from vedette.errors import BadRequestError, TooLargeError
-from vedette.limits import (
-    BODY_INFLATED_BYTES_MAX,
-    COMPRESSED_MEMBERS_MAX,
-    INFLATE_PIECE_BYTES,
-    INFLATE_STEP_BYTES,
-    INFLATE_ZSTD_PIECE_BYTES,
-    ZSTD_WINDOW_BYTES_MAX,
-)
+from vedette.limits import ZSTD_WINDOW_BYTES_MAX, Limit
+
+BODY_INFLATED_BYTES_MAX: Limit[int] = 256 * 1024 * 1024
+"""(setting) Maximum bytes of a request body after decompression. A gzip bomb ends here, with
+413."""
+
+COMPRESSED_MEMBERS_MAX: Limit[int] = 64
+"""Maximum gzip members or zstd frames of a body. Senders write one, a few append further ones. Each
+needs a new decompressor."""
+
+INFLATE_PIECE_BYTES: Limit[int] = 256 * 1024
+"""Input bytes per step. Small, so that copying the rest after a gzip member is cheap."""
+
+INFLATE_STEP_BYTES: Limit[int] = 1024 * 1024
+"""Output bytes per step. A step is copied under the interpreter lock, which the event loop needs;
+256 MB of output at once held the lock for half a second."""
+
+INFLATE_ZSTD_PIECE_BYTES: Limit[int] = 1024
+"""Input bytes per step of zstd, whose decompressor does not bound its output. 4 bytes can expand to
+128 kB, so a step exceeds the limit by at most 32 MB."""
+
 
 _GZIP_WBITS = 31
 _EITHER_WBITS = 47
-"""Detects gzip or zlib by header: some senders confuse the two encodings."""
+"""Detects gzip or zlib by header, because some senders confuse the two encodings."""
 
 
 def inflate(body: bytes, encoding: str, limit: int = BODY_INFLATED_BYTES_MAX) -> bytes:
-    """Decompress a body (`gzip`, `deflate`, `zstd`, `identity` or "").
+    """Decompresses a body (`gzip`, `deflate`, `zstd`, `identity` or "").
 
-    Raises TooLargeError beyond `limit` bytes, BadRequestError for unsupported encodings and damaged
+    Raises TooLargeError beyond `limit` bytes; BadRequestError for unsupported encodings and damaged
     or truncated data.
     """
     match encoding.strip().lower():
@@ -47,8 +60,8 @@ def inflate(body: bytes, encoding: str, limit: int = BODY_INFLATED_BYTES_MAX) ->
 
 
 def check_inflated_size(body: bytes, encoding: str, limit: int) -> None:
-    """Raises what `inflate` raises for a compressed body, and keeps nothing of the output: freeing
-    130 MB of a bomb takes 15 ms under the interpreter lock."""
+    """Raises the errors of `inflate` for a compressed body, without keeping the output: freeing 130
+    MB takes 15 ms under the interpreter lock."""
     match encoding.strip().lower():
         case "gzip" | "x-gzip" | "deflate":
             _inflate_members(body, limit, _Counted())
@@ -57,7 +70,7 @@ def check_inflated_size(body: bytes, encoding: str, limit: int) -> None:
 
 
 class _Output(Protocol):
-    """Takes inflated bytes."""
+    """Receives decompressed bytes."""
 
     def write(self, piece: bytes, /) -> int: ...
 
@@ -65,7 +78,7 @@ class _Output(Protocol):
 
 
 class _Counted:
-    """Counts what is written."""
+    """Counts the bytes written."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -79,7 +92,7 @@ class _Counted:
 
 
 def _inflate_zlib(body: bytes, limit: int) -> bytes:
-    out = io.BytesIO()  # gives its bytes away without a copy
+    out = io.BytesIO()  # releases its bytes without a copy
     _inflate_members(body, limit, out)
     return out.getvalue()
 
@@ -96,13 +109,13 @@ def _inflate_members(body: bytes, limit: int, out: _Output) -> None:
 
 
 def _is_padding(rest: memoryview) -> bool:
-    """Whether only zero bytes follow, which some senders fill their last block with. Looks at the
-    first byte alone where a further member begins, and copies at most once a body."""
+    """Whether only zero bytes follow, with which some senders pad their last block. If a further
+    member follows, only its first byte is read, so the rest is copied at most once per body."""
     return rest[0] == 0 and not bytes(rest).strip(b"\0")
 
 
 def _inflate_member(view: memoryview, position: int, wbits: int, out: _Output, limit: int) -> int:
-    """Decompress one member into `out`, in steps; returns the offset of the next."""
+    """Decompresses a member into `out`, in steps. Returns the offset of the next member."""
     inflater = zlib.decompressobj(wbits)
     is_drained = True
     try:
@@ -136,7 +149,7 @@ def _inflate_zstd(body: bytes, limit: int) -> bytes:
 def _inflate_frame(
     decompressor: zstandard.ZstdDecompressor, body: bytes, limit: int
 ) -> bytes | None:
-    """Fast path: a single frame that declares its size. None for all others."""
+    """Fast path for a single frame that declares its size. Returns None for all others."""
     try:
         if not 0 < zstandard.frame_content_size(body) <= limit:
             return None

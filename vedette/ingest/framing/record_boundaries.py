@@ -1,10 +1,10 @@
 """Record boundaries: splits bytes into JSON texts, XML events and log lines.
 
 Lines with one object each are split by checking both ends of the line. All other input is scanned
-by a tokeniser that tracks brackets and strings without recursion: objects over several lines,
+by a tokenizer that tracks brackets and strings without recursion: objects over several lines,
 several objects on a line, arrays (whose brackets and commas are treated as separators), XML events
-and log lines. A broken piece is returned unchanged for `decode` to reject, and the scan resumes at
-the next line that can begin a record.
+and log lines. A malformed piece is returned unchanged for `decode` to reject, and the scan resumes
+at the next line that can start a record.
 """
 
 import codecs
@@ -12,7 +12,15 @@ import re
 
 import msgspec
 
-from vedette.limits import GAP_STEP_BYTES, RECORD_BYTES_MAX, RECORD_NESTING_MAX, XML_TAG_BYTES_MAX
+from vedette.limits import RECORD_BYTES_MAX, RECORD_NESTING_MAX, Limit
+
+GAP_STEP_BYTES: Limit[int] = 1024 * 1024
+"""Bytes of blank space skipped per step. A step runs under the interpreter lock."""
+
+XML_TAG_BYTES_MAX: Limit[int] = 4_096
+"""Maximum bytes that are searched for the end of an XML tag, so that a `<` never causes a scan of
+the whole body."""
+
 
 _TOKEN = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(")?+'  # no group 1 if unterminated
@@ -23,19 +31,25 @@ _SEVERAL = re.compile(rb"\}[ \t\r,]*\{")
 _LOG_LINE = re.compile(rb"\[\d{4}-\d\d-\d\d")
 _LOG_LINE_BYTES = 11
 _OWN_FORMAT = re.compile(rb"audit\(|santad: action=|<Event")
-_GAP = re.compile(rb"(?:[\s,\x00]++|\xef\xbb\xbf)*+")  # possessive: no memory for each repetition
+_GAP = re.compile(rb"(?:[\s,\x00]++|\xef\xbb\xbf)*+")  # possessive: uses no memory per repetition
 _BRACKETS = re.compile(rb"\[++|\]++")
 _EVENT_START = re.compile(rb"<Event(?=[\s>])")
+_OTHER_RECORD = re.compile(
+    rb"\n(?=\{\"|type=[A-Z]|node=\S{1,255} type=[A-Z]|<\d{1,3}>|\[\d{4}-\d\d-\d\d"
+    rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT\d\d:)"
+)
+"""Line break before a line that starts a record other than XML."""
+
 _EVENT_END = re.compile(rb"</Event\s*>")
 _BEFORE_VALUE = frozenset(b"{[,:")
 _WHOLE = msgspec.json.Decoder(msgspec.Raw)
 
 
 def split_pieces(data: bytes, *, last: bool = True) -> tuple[list[bytes], int]:
-    """Split `data` into pieces; returns them and the number of bytes consumed.
+    """Splits `data` into pieces. Returns them and the number of bytes consumed.
 
-    With `last`, all data are consumed. Otherwise `data` is a block of a stream, and a piece that
-    may continue in the next block is left, unless it exceeds the size of a record.
+    If `last`, all data are consumed. Otherwise `data` is a block of a stream, and a piece that may
+    continue in the next block is left, unless it exceeds the size of a record.
     """
     scan = _Scan(data, last)
     scan.run()
@@ -43,8 +57,8 @@ def split_pieces(data: bytes, *, last: bool = True) -> tuple[list[bytes], int]:
 
 
 def object_lines(data: bytes) -> list[bytes] | None:
-    """Lines of `data` if each looks like one object, else None. Equals `split_pieces` for such
-    data, at a third of the time."""
+    """Returns the lines of `data` if each looks like one object, else None. Equivalent to
+    `split_pieces` for such data, in a third of the time."""
     lines = data.split(b"\n")
     if not lines[-1]:
         del lines[-1]
@@ -65,7 +79,7 @@ def is_whole(text: bytes) -> bool:
 
 
 class _Scan:
-    """A scan over one block."""
+    """A scan over a block."""
 
     def __init__(self, data: bytes, last: bool) -> None:
         self.data = data
@@ -74,8 +88,8 @@ class _Scan:
         self.position = 0
         self._close = -1
         self._event_end = -1
-        """Cached offsets of the next closing line and the next end of an event, so that no range
-        is searched twice."""
+        """Cached offsets of the next closing line and the next end of an event, so that no range is
+        searched twice."""
 
     def run(self) -> None:
         if self._all_lines():
@@ -89,19 +103,20 @@ class _Scan:
                 return
 
     def _skip_gap(self) -> bool:
-        """Advance to the next piece; returns whether it begins a line."""
+        """Advances to the next piece. Returns whether it starts a line."""
         before = self.position
         while True:
             bound = self.position + GAP_STEP_BYTES
             gap = _GAP.match(self.data, self.position, bound)
             self.position = gap.end() if gap else self.position
-            if self.position <= bound - len(codecs.BOM_UTF8):  # or a step may have cut one
+            # Closer to the bound, the step may have split a byte order mark.
+            if self.position <= bound - len(codecs.BOM_UTF8):
                 break
         return before == 0 or self.data.rfind(b"\n", before - 1, self.position) >= 0
 
     def _object_line(self) -> bool:
-        """Consume the line at the position if it is one object. Only called at the beginning of
-        a line, so no line is checked twice."""
+        """Consumes the line at the position if it is one object. Only called at the start of a
+        line, so no line is checked twice."""
         data, position = self.data, self.position
         end = data.find(b"\n", position)
         if end < 0:
@@ -116,7 +131,7 @@ class _Scan:
         return True
 
     def _all_lines(self) -> bool:
-        """Consume the whole block if every line is one object."""
+        """Consumes the whole block if every line is one object."""
         data = self.data
         end = len(data) if self.last else data.rfind(b"\n") + 1
         block = data[:end]
@@ -130,7 +145,7 @@ class _Scan:
         return True
 
     def _slow(self, start: int) -> bool:
-        """Consume the piece at `start`; False if it needs the next block."""
+        """Consumes the piece at `start`. Returns False if it needs the next block."""
         data = self.data
         first = data[start]
         if first == 123:
@@ -145,7 +160,8 @@ class _Scan:
         return self._line(start)
 
     def _brackets_end(self, start: int) -> int:
-        """End of a run of equal brackets; its last `[` is left, since a log line may begin so."""
+        """Returns the end of a run of equal brackets. Leaves its last `[`, because a log line may
+        start with it."""
         run = _BRACKETS.match(self.data, start, start + GAP_STEP_BYTES)
         end = run.end() if run else start
         return max(start + 1, end - (self.data[start] == 91))
@@ -165,11 +181,12 @@ class _Scan:
         return True
 
     def _is_final(self, start: int) -> bool:
-        """Whether an incomplete piece cannot be completed by more data."""
+        """Whether more data cannot complete an incomplete piece."""
         return self.last or len(self.data) - start > RECORD_BYTES_MAX
 
     def _pretty_end(self, start: int) -> int:
-        """End of an indented object, at its closing line; 0 if it is none."""
+        """Returns the end of an indented object, at its closing line; 0 if there is no such
+        object."""
         data = self.data
         if data[start + 1 : start + 2] not in (b"\n", b"\r"):
             return 0
@@ -180,7 +197,7 @@ class _Scan:
         return end if end - start <= RECORD_BYTES_MAX and is_whole(data[start:end]) else 0
 
     def _resume_at(self, start: int, broken_at: int) -> int:
-        """Start of the line at which the scan resumes after a broken piece."""
+        """Returns the start of the line at which the scan resumes after a malformed piece."""
         line_start = self.data.rfind(b"\n", start, broken_at) + 1
         if line_start > start:
             return line_start
@@ -188,7 +205,7 @@ class _Scan:
         return len(self.data) if line_end < 0 else line_end + 1
 
     def _rescue(self, start: int, end: int) -> None:
-        """Emit a broken piece, and the whole objects on lines within it."""
+        """Emits a malformed piece, and the complete objects on lines within it."""
         if not self.last and end == len(self.data):
             end = max(self.data.rfind(b"\n", start) + 1, start) or end
         end = end if end > start else len(self.data)
@@ -214,7 +231,7 @@ class _Scan:
         return follows.isalpha() or follows in (b"?", b"/", b"!")
 
     def _markup(self, start: int) -> bool:
-        """Consume `<Event>...</Event>`; other tags are containers and are skipped."""
+        """Consumes `<Event>...</Event>`. Other tags are containers and are skipped."""
         data = self.data
         if _EVENT_START.match(data, start):
             return self._event(start)
@@ -225,7 +242,7 @@ class _Scan:
         return True
 
     def _event(self, start: int) -> bool:
-        """Consume one XML event, or its beginning up to the next event."""
+        """Consumes an XML event, or its start up to the next event."""
         data = self.data
         if self._event_end <= start:
             found = _EVENT_END.search(data, start)
@@ -235,13 +252,16 @@ class _Scan:
             return False
         end = min(end, len(data), start + RECORD_BYTES_MAX + 1)
         following = _EVENT_START.search(data, start + 6, end)
-        end = following.start() if following else end
+        if following is not None or self._event_end > len(data):
+            end = following.start() if following else end
+            other = _OTHER_RECORD.search(data, start, end)  # the event is truncated
+            end = other.end() if other else end
         self.pieces.append(data[start:end].strip())
         self.position = end
         return True
 
     def _line(self, start: int) -> bool:
-        """Consume the rest of the line as text, or up to a JSON object in it."""
+        """Consumes the rest of the line as text, or the JSON object that it contains."""
         data = self.data
         end = data.find(b"\n", start)
         if end < 0:
@@ -270,7 +290,8 @@ def _is_object_line(line: bytes) -> bool:
 
 
 def _object_end(data: bytes, start: int) -> tuple[int, int]:
-    """(end, 0) of the object at `start`, or (0, offset) where it is broken or the data end."""
+    """Returns (end, 0) of the object at `start`, or (0, offset) of the position where it is
+    malformed or the data end."""
     stack = bytearray()
     before = 58
     until = min(len(data), start + RECORD_BYTES_MAX)

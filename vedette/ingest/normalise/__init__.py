@@ -1,7 +1,8 @@
-"""Normalisers: from decoded records to events of processes, one module per family of senders."""
+"""Normalisers: convert decoded records to events of processes, one module per family of senders."""
 
 from vedette.ingest.normalise import (
     auditd,
+    endpoint,
     endpointsecurity,
     osquery,
     santa,
@@ -20,5 +21,6 @@ SOURCES: dict[Source, Normaliser] = {
     "santa": santa.NORMALISER,
     "es": endpointsecurity.NORMALISER,
     "vedette": vedette_sensor.NORMALISER,
+    "endpoint": endpoint.NORMALISER,
 }
 """Normaliser of each source family."""

@@ -1,6 +1,6 @@
 """Normaliser of Linux audit events from audit.log, laurel and auoms.
 
-`_MAKE` maps system calls to events. Failed calls make no events, except a connection in progress
+`_MAKE` maps system calls to events. Failed calls yield no events, except a connection in progress
 (EINPROGRESS). Events without a system call (logins, accounts, services) are stored as records if
 the `keep` setting selects them.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from vedette.ingest.context.host_context import HostContext
 from vedette.ingest.context.process_state import ProcessState
-from vedette.ingest.decode.audit_tables import call_name
+from vedette.ingest.decode.audit_calls import architecture, call_of, hexadecimal
 from vedette.ingest.decode.laurel import event_key
 from vedette.ingest.normalise.network import TCP, UDP
 from vedette.ingest.normalise.normaliser import Keep, Normaliser
@@ -42,12 +42,23 @@ from vedette.model.event import (
     Outcome,
 )
 
+_STARTS = frozenset({"execve", "execveat"})
 _IN_PROGRESS = frozenset({"-115", "EINPROGRESS", "EINPROGRESS(Operation now in progress)"})
 _CLONE_THREAD = 0x10000
+_STACK_FIRST = frozenset({"s390", "s390x"})
+"""Architectures on which the second argument of clone contains the flags."""
+
 _WRITE_FLAGS = 0x3 | 0x400 | 0x200  # O_WRONLY, O_RDWR, O_APPEND, O_TRUNC
+_OTHER_WRITE_FLAGS = {
+    **dict.fromkeys(("alpha", "sparc", "sparc64"), 0x3 | 0x8 | 0x400),
+    **dict.fromkeys(("mips", "mipsel", "mips64", "mipsel64", "mips64n32", "mipsel64n32"), 0x20B),
+    **dict.fromkeys(("parisc", "parisc64"), 0x3 | 0x8 | 0x200),
+}
+"""Write flags on architectures that number them differently."""
+
 _UDP_PORTS = frozenset({0, 53, 67, 68, 123, 137, 138, 161, 500, 1900, 5353, 5355})
-"""Remote ports taken as UDP when the record has no protocol. Port 0: the resolver library connects
-to it to find a source address."""
+"""Remote ports taken as UDP if the record has no protocol. Port 0: the resolver library connects to
+it to find a source address."""
 
 _PTRACE_OPENS = frozenset({4, 5, 16, 0x4206})  # POKETEXT, POKEDATA, ATTACH, SEIZE
 _VM_ACCESS = 0x38  # PROCESS_VM_OPERATION, PROCESS_VM_READ, PROCESS_VM_WRITE
@@ -55,15 +66,16 @@ _VM_ACCESS = 0x38  # PROCESS_VM_OPERATION, PROCESS_VM_READ, PROCESS_VM_WRITE
 
 class _Call:
     """A system call in the shape that all three senders share. Built twice per record, for learning
-    and for normalising, so members are read lazily."""
+    and for normalizing, so members are read lazily."""
 
-    __slots__ = ("data", "name", "pid", "syscall", "time_us")
+    __slots__ = ("arch", "data", "name", "pid", "syscall", "time_us")
 
     def __init__(self, record: Record) -> None:
         self.data = record.data
         self.time_us = record.time_us
         self.syscall: dict[str, Any] = self.data["SYSCALL"]
         self.pid = _pid(self.syscall.get("pid"))
+        self.arch = architecture(self._text("ARCH") or self._text("arch"))
         self.name = self._call_name()
 
     def _text(self, name: str) -> str:
@@ -71,15 +83,16 @@ class _Call:
         return "" if value is None else str(value)
 
     def _call_name(self) -> str:
-        given = self._text("SYSCALL") or self._text("syscall")
-        return call_name(given, self._text("arch")) if given.isdecimal() else given
+        written = self._text("SYSCALL") or self._text("syscall")
+        has_execve = "EXECVE" in self.data
+        return call_of(written, self._text("arch"), self.argument(0), has_execve=has_execve)
 
     def argument(self, position: int) -> int:
-        """Value of one of the first four arguments; 0 when absent."""
+        """Returns one of the first four arguments; 0 if absent."""
         given = self.syscall.get("ARGV")
         if not isinstance(given, list):
-            return _hexadecimal(self._text(f"a{position}"))
-        return _hexadecimal(str(given[position])) if position < len(given) else 0
+            return hexadecimal(self._text(f"a{position}"))
+        return hexadecimal(str(given[position])) if position < len(given) else 0
 
     @property
     def ppid(self) -> int:
@@ -126,7 +139,7 @@ class _Call:
         return " ".join(str(argument) for argument in argv)
 
     def process(self, ctx: HostContext) -> ProcessState:
-        """The calling process, by laurel's event id of its start, else by pid and time."""
+        """Returns the calling process, by laurel's event id of its start, else by pid and time."""
         return _instance(ctx, self.syscall.get("PID"), self.pid) or process_at(
             ctx, self.pid, self.time_us, self.path
         )
@@ -155,18 +168,11 @@ def _pid(value: Any) -> int:
     return 0 if value is None else number(str(value))
 
 
-def _hexadecimal(text: str) -> int:
-    try:
-        return int(text, 16)
-    except ValueError:
-        return 0
-
-
 # --- learning ---------------------------------------------------------------------------
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record starts, ends, names and paths of processes in the host context."""
+    """Adds starts, ends, names and paths of processes to the host context."""
     if not isinstance(record.data.get("SYSCALL"), dict):
         return
     try:
@@ -177,7 +183,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 def _learn(call: _Call, ctx: HostContext) -> None:
     _learn_named(call, ctx, "PPID", call.ppid, "")
-    if call.name in {"execve", "execveat"} and call.succeeded:
+    if call.name in _STARTS and call.succeeded:
         path = _image_path(call)
         learn_executed(ctx, call.pid, call.time_us, path, call.username, call.ppid)
         return
@@ -191,7 +197,7 @@ def _learn(call: _Call, ctx: HostContext) -> None:
 
 
 def _learn_named(call: _Call, ctx: HostContext, name: str, pid: int, username: str) -> None:
-    """Add the process (`PID`) or its parent (`PPID`) to the context, by laurel's event id if
+    """Adds the process (`PID`) or its parent (`PPID`) to the context, by laurel's event id if
     present, else by pid."""
     if not pid:
         return
@@ -205,17 +211,19 @@ def _learn_named(call: _Call, ctx: HostContext, name: str, pid: int, username: s
 
 
 def _forks(call: _Call) -> bool:
-    """Whether the call created a process. clone3 is excluded: its flags are not in the arguments,
-    and most of its calls create threads."""
-    if call.name not in {"clone", "fork", "vfork"}:
+    """Whether the call created a process. Excludes clone3: its flags are not in the arguments, and
+    most of its calls create threads."""
+    if call.name not in {"clone", "clone2", "fork", "vfork"}:
         return False
     if not call.succeeded or number(call.exit) == 0:
         return False
-    return call.name != "clone" or not call.argument(0) & _CLONE_THREAD
+    flags = call.argument(1 if call.arch in _STACK_FIRST else 0)
+    return not call.name.startswith("clone") or not flags & _CLONE_THREAD
 
 
 def _image_path(call: _Call) -> str:
-    """Path of the executed image: `exe`, which is the interpreter when PATH names a script."""
+    """Returns the path of the executed image: `exe`, which is the interpreter if PATH names a
+    script."""
     if call.path.startswith("/"):
         return call.path
     first = next((path for path in call.paths if path.get("nametype") == "NORMAL"), None)
@@ -226,7 +234,7 @@ def _image_path(call: _Call) -> str:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """Events and metadata of one record; empty when the record is not kept."""
+    """Returns events and metadata of a record; [] if the record is not kept."""
     if isinstance(record.data.get("SYSCALL"), dict):
         try:
             call = _Call(record)
@@ -288,7 +296,7 @@ def _connection(call: _Call, ctx: HostContext) -> list[Outcome]:
 
 
 def _peer(call: _Call) -> tuple[bytes, int]:
-    """Address and port of the socket; UNKNOWN_IP for families other than inet and inet6."""
+    """Returns address and port of the socket; UNKNOWN_IP for families other than inet and inet6."""
     sockets = call.data.get("SOCKADDR") or []
     for holder in [sockets] if isinstance(sockets, dict) else sockets:
         saddr = holder.get("SADDR")
@@ -299,8 +307,8 @@ def _peer(call: _Call) -> tuple[bytes, int]:
 
 
 def _files(call: _Call, ctx: HostContext) -> list[Outcome]:
-    """File events of a call, from the name type that the kernel gives each path: created, deleted,
-    or opened for writing."""
+    """Returns the file events of a call, from the name type that the kernel assigns to each path:
+    created, deleted, or opened for writing."""
     if not call.succeeded:
         return []
     known = call.process(ctx)
@@ -317,8 +325,8 @@ def _files(call: _Call, ctx: HostContext) -> list[Outcome]:
 
 
 def _base(cwd: str, parents: list[str]) -> str:
-    """Base directory of relative paths: the absolute parent that calls with a directory handle
-    name, else the working directory."""
+    """Returns the base directory of relative paths: the absolute parent that calls with a directory
+    handle name, else the working directory."""
     absolute = [parent for parent in parents if parent.startswith("/")]
     return absolute[0] if absolute else cwd
 
@@ -334,19 +342,20 @@ def _file_operation(call: _Call, nametype: str) -> int:
 
 
 def _writes(call: _Call) -> bool:
+    flags = _OTHER_WRITE_FLAGS.get(call.arch, _WRITE_FLAGS)
     match call.name:
         case "open":
-            return bool(call.argument(1) & _WRITE_FLAGS)
+            return bool(call.argument(1) & flags)
         case "openat" | "open_by_handle_at":
-            return bool(call.argument(2) & _WRITE_FLAGS)
-        case "creat" | "truncate" | "ftruncate":
+            return bool(call.argument(2) & flags)
+        case "creat" | "truncate" | "truncate64" | "ftruncate" | "ftruncate64":
             return True
         case _:
             return False
 
 
 def _memory(call: _Call, ctx: HostContext) -> list[Outcome]:
-    """ptrace attach, or a write into the memory of another process."""
+    """Converts a ptrace attach, or a write to the memory of another process."""
     if not call.succeeded:
         return []
     if call.name == "ptrace":
@@ -384,7 +393,7 @@ def _memory(call: _Call, ctx: HostContext) -> list[Outcome]:
 
 
 def _module(call: _Call, ctx: HostContext) -> list[Outcome]:
-    """A kernel module loaded by a process."""
+    """Converts the load of a kernel module by a process."""
     if not call.succeeded:
         return []
     known = call.process(ctx)
@@ -403,12 +412,14 @@ _MAKE: dict[str, _Make] = {
     "execve": _exec,
     "execveat": _exec,
     "clone": _fork,
+    "clone2": _fork,
     "fork": _fork,
     "vfork": _fork,
     "exit_group": _exit,
     **dict.fromkeys(("connect", "accept", "accept4", "bind", "sendto", "sendmsg"), _connection),
     **dict.fromkeys(("open", "openat", "openat2", "open_by_handle_at", "creat"), _files),
-    **dict.fromkeys(("truncate", "ftruncate", "unlink", "unlinkat", "rmdir"), _files),
+    **dict.fromkeys(("truncate", "ftruncate", "truncate64", "ftruncate64"), _files),
+    **dict.fromkeys(("unlink", "unlinkat", "rmdir"), _files),
     **dict.fromkeys(("rename", "renameat", "renameat2", "link", "linkat"), _files),
     **dict.fromkeys(("symlink", "symlinkat", "mkdir", "mkdirat", "mknod", "mknodat"), _files),
     "ptrace": _memory,
@@ -416,6 +427,7 @@ _MAKE: dict[str, _Make] = {
     "finit_module": _module,
     "init_module": _module,
 }
-"""Event maker of each system call (docs/telemetry-formats.md#what-each-event-becomes)."""
+"""Function that creates the events of each system call
+(docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -71,7 +71,7 @@ def _process(holder: Any) -> _Process:
 
 
 def _token(token: Any) -> tuple[int, int, str]:
-    """pid, pidversion and effective user id of an audit token."""
+    """Returns pid, pidversion and effective user id of an audit token."""
     if isinstance(token, dict):
         uid = token.get("euid")
         version = number(token.get("pidversion"), 1 << 63)
@@ -82,7 +82,7 @@ def _token(token: Any) -> tuple[int, int, str]:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record starts, ends, names and paths of processes in the host context."""
+    """Adds starts, ends, names and paths of processes to the host context."""
     try:
         _learn(record, ctx)
     except WRONG_TYPE:
@@ -112,7 +112,7 @@ def _learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """Events and metadata of one record; empty when the record is not kept."""
+    """Returns events and metadata of a record; [] if the record is not kept."""
     try:
         make = _MAKE.get(record.data["name"])
         if make is not None:
@@ -187,7 +187,7 @@ def _files(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[O
 
 
 def _changes(name: str, event: Any) -> list[tuple[int, str]]:
-    """Pairs of operation and path of a file event."""
+    """Returns pairs of operation and path of a file event."""
     match name:
         case "create":
             return [(FileOperation.CREATED, _destination(event))]
@@ -213,7 +213,7 @@ def _path(event: Any, name: str) -> str:
 
 
 def _destination(event: Any) -> str:
-    """Path of a created file: an existing file, or a new name within a directory."""
+    """Returns the path of a created file: an existing file, or a new name within a directory."""
     destination = event.get("destination") or {}
     existing = member(destination, ("existing_file", "path"))
     if existing:
@@ -224,7 +224,7 @@ def _destination(event: Any) -> str:
 
 
 def _other(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
-    """One process that accesses another."""
+    """Converts the access of a process to another process."""
     time_us, name = record.time_us, record.data["name"]
     known = _actor(by, ctx, time_us)
     reached = _process(event["target"])
@@ -249,7 +249,7 @@ def _other(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[O
 
 
 def _mapped(record: Record, by: _Process, event: Any, ctx: HostContext) -> list[Outcome]:
-    """A library mapped as executable, or a kernel extension."""
+    """Converts the mapping of an executable library, or the load of a kernel extension."""
     path = str(member(event, ("source", "path")) or event.get("identifier") or "")
     if record.data["name"] == "mmap" and not number(event.get("protection")) & _EXECUTABLE_MAPPING:
         return []
@@ -273,6 +273,7 @@ _MAKE: dict[str, _Make] = {
     "mmap": _mapped,
     "kextload": _mapped,
 }
-"""Event maker of each kind of event (docs/telemetry-formats.md#what-each-event-becomes)."""
+"""Function that creates the outcomes of each kind of event
+(docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,8 +1,8 @@
-"""Default selection of event-log records that are stored for detection.
+"""Default selection of event-log records that are stored: what log search and detection read.
 
-Records that become process events are stored as those regardless of this selection, and not again
-as records; logons and service installs are stored as both. The selection omits high-volume records
-such as closed handles, adjusted tokens, bind permissions and script block starts.
+Records that yield process events are always stored as those, and not as records in addition, except
+logons and service installs, which are stored as both. The selection omits high-volume records such
+as closed handles, adjusted tokens, bind permissions and script block starts.
 """
 
 from vedette.ingest import channels
@@ -11,9 +11,10 @@ from vedette.ingest.normalise.normaliser import Keep
 from vedette.ingest.normalise.values import free_text
 from vedette.ingest.record import Record
 from vedette.model.event import Kept
+from vedette.model.log_fields import LEVELS
 
 WHOLE: tuple[str, ...] = (
-    channels.SYSMON,  # WMI, raw reads, clipboard, status, and events of processes without identity
+    channels.SYSMON,  # WMI, raw reads, clipboard, status, and events of unidentified processes
     channels.SYSMON_LINUX,
     channels.WMI,
     channels.TASKS,
@@ -32,6 +33,24 @@ WHOLE: tuple[str, ...] = (
     channels.LDAP_CLIENT,
     channels.SMB_CLIENT,
     channels.OPENSSH,
+    channels.WINRM,
+    channels.APPX_DEPLOYMENT,
+    channels.APPX_PACKAGING,
+    channels.APP_RUNTIME,
+    channels.APPLOCKER_DEPLOYMENT,
+    channels.APPLOCKER_EXECUTION,
+    channels.EXCHANGE,
+    channels.CERTIFICATES,
+    channels.DIAGNOSIS,
+    channels.DIRECTORY,
+    channels.DNS_SERVER,
+    channels.DNS_SERVER_AUDIT,
+    channels.IIS_CONFIGURATION,
+    channels.LSA,
+    channels.PRINT_ADMIN,
+    channels.SMB_CONNECTIVITY,
+    channels.SMB_SERVER,
+    channels.VIRTUAL_DISKS,
 )
 """Channels stored completely."""
 
@@ -81,6 +100,7 @@ IDS: tuple[tuple[str, tuple[int, ...]], ...] = (
     (channels.APPLICATION, _APPLICATION),
     (channels.POWERSHELL, _POWERSHELL),
     (channels.POWERSHELL_CORE, (4100, 4103, 4104, 40961, 40962, 53504)),
+    (channels.RDP_CLIENT, (1024, 1029, 1102)),  # connections, without their steps
     (channels.POWERSHELL_CLASSIC, (400, 403, 500, 501, 600, 800)),
 )
 """Event ids stored from channels that are too large to store completely."""
@@ -98,6 +118,7 @@ ENVELOPE = frozenset(
         "Computer",
         "EventID",
         "EventLog",
+        "EventRecordID",
         "EventReceivedTime",
         "EventTime",
         "EventTypeOrignal",
@@ -106,11 +127,14 @@ ENVELOPE = frozenset(
         "HostIP",
         "Hostname",
         "Keywords",
+        "Level",
         "MG",
         "ManagementGroupName",
         "Opcode",
         "OpcodeValue",
         "ProviderGuid",
+        "ProviderName",
+        "RecordId",
         "RecordNumber",
         "RelatedActivityID",
         "Severity",
@@ -142,8 +166,8 @@ _WHO = frozenset(
 
 
 def kept(record: Record, time_us: int) -> Kept:
-    """The record to store: event data as text without envelope members. The rendered message is
-    included only if the record has no event data."""
+    """Returns the record to store: event data as text without envelope members. Includes the
+    rendered message only if the record has no event data."""
     skipped = ENVELOPE if "EventID" in record.data else _NOTHING
     fields: dict[str, str] = {}
     for name, value in record.data.items():
@@ -152,4 +176,13 @@ def kept(record: Record, time_us: int) -> Kept:
     message = fields.pop("Message", "")
     if message and not fields.keys() - _WHO:
         fields["Message"] = message
-    return Kept(time_us, record.channel, record.event_id, record.record_id, record.provider, fields)
+    level = LEVELS[record.level] if 0 <= record.level < len(LEVELS) else ""
+    return Kept(
+        time_us,
+        record.channel,
+        record.event_id,
+        record.record_id,
+        record.provider,
+        fields,
+        level,
+    )

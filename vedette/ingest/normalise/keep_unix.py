@@ -1,6 +1,6 @@
 """Default selection of Linux and macOS records that are stored for detection.
 
-Applies only to records that become no process event: logins, accounts, services, policies,
+Applies only to records that yield no process event: logins, accounts, services, policies,
 anomalies.
 """
 
@@ -10,7 +10,7 @@ WHOLE: tuple[str, ...] = (
     "user_events",
     "yara_events",
     "santa",
-    "tetragon",  # probes are configured by the user
+    "tetragon",  # the user chooses the probes
 )
 """Channels stored completely."""
 

@@ -1,8 +1,8 @@
 """Identity of macOS processes, which senders name by pid and pidversion.
 
 pidversion grows with every exec, but both restart at boot, so they do not identify a process. A
-process is its pid and the time of its exec or fork; `pid:pidversion` is an alias that finds it
-until another process takes the alias.
+process is identified by its pid and the time of its exec or fork. `pid:pidversion` is an alias that
+finds the process until another process takes over the alias.
 """
 
 from vedette.ingest.context.host_context import HostContext
@@ -23,7 +23,7 @@ def learn_exec(
     username: str,
     parent_pid: int,
 ) -> ProcessState:
-    """Register an exec; the pid and version then refer to the new process."""
+    """Registers an exec. pid and version then refer to the new process."""
     known = learn_executed(ctx, pid, time_us, path, username, parent_pid)
     if version:
         ctx.rename(key(pid, version), known)
@@ -31,7 +31,7 @@ def learn_exec(
 
 
 def learn_fork(ctx: HostContext, pid: int, version: int, time_us: int, path: str) -> ProcessState:
-    """Register a forked child, which runs the image of its parent."""
+    """Registers a forked child, which runs the image of its parent."""
     known = ctx.started(pid, time_us)
     known.learn(path=path)
     if version:
@@ -42,7 +42,8 @@ def learn_fork(ctx: HostContext, pid: int, version: int, time_us: int, path: str
 def learn_actor(
     ctx: HostContext, pid: int, version: int, time_us: int, path: str, start_us: int = 0
 ) -> None:
-    """Register the process that caused an event. `start_us`: time of its fork, 0 if unknown."""
+    """Registers the process that caused an event. `start_us` is the time of its fork, 0 if
+    unknown."""
     if _named(ctx, pid, version, time_us) is not None:
         return
     if version and start_us and find_at(ctx, pid, time_us) is None:
@@ -54,7 +55,7 @@ def learn_actor(
 
 
 def actor(ctx: HostContext, pid: int, version: int, time_us: int, path: str = "") -> ProcessState:
-    """The process that caused an event."""
+    """Returns the process that caused an event."""
     return _named(ctx, pid, version, time_us) or process_at(ctx, pid, time_us, path)
 
 

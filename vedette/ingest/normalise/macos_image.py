@@ -1,9 +1,9 @@
-"""What macOS reports of a program's image and its code signature: Endpoint Security and osquery.
+"""Facts about a program's image and code signature from macOS: Endpoint Security and osquery.
 
-A signature names no certificate: only the signer's team, the name the code was signed with and the
-flags that the kernel has of it (kern/cs_blobs.h of XNU). The cdhash is a hash of the code
-directory, not of the file, so a record of a binary needs a hash that the sender adds: Jamf Protect
-does, eslogger does not, and a query of osquery may join the table `hash`.
+A signature names no certificate, only the signer's team, the name used for signing, and the
+kernel's flags (kern/cs_blobs.h of XNU). The cdhash is a hash of the code directory, not of the
+file, so a binary can only be recorded if the sender adds a hash: Jamf Protect does, eslogger does
+not, and an osquery query may join the table `hash`.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from vedette.ingest.normalise.values import free_text, number
 
 _VALID, _ADHOC, _SIGNED = 0x0000_0001, 0x0000_0002, 0x2000_0000
 _64_BIT = 0x0100_0000
-"""CPU_ARCH_ABI64 of a CPU type."""
+"""CPU_ARCH_ABI64 flag of a CPU type."""
 
 _APPLE = "Apple Inc."
 """Publisher of a platform binary, which has no team."""
@@ -24,13 +24,13 @@ Values = dict[str, str]
 
 
 def hashes_of_file(file: Any) -> Hashes:
-    """Hashes of an Endpoint Security file object, where the sender adds them."""
+    """Returns the hashes of an Endpoint Security file object, if the sender adds them."""
     found = {name: member(file, (name,)) for name in ("md5", "sha1", "sha256")}
     return hashes_of(",".join(f"{name}={text}" for name, text in found.items() if text))
 
 
 def executed_image(exec_event: Any) -> Values:
-    """What an exec says of the image that runs from then on."""
+    """Returns the facts in an exec event about the new image."""
     target = exec_event["target"]
     cpu = number(exec_event.get("image_cputype"))
     flags = target.get("codesigning_flags")
@@ -44,7 +44,7 @@ def executed_image(exec_event: Any) -> Values:
 
 
 def executed_row(row: dict[str, Any]) -> Values:
-    """The same of a row of osquery's `es_process_events`."""
+    """Like `executed_image`, for a row of osquery's `es_process_events`."""
     is_platform = str(row.get("platform_binary") or "0") not in {"0", "false"}
     signer = _signer(row, is_platform=is_platform)
     return _known(
@@ -70,14 +70,16 @@ def _signer(holder: Any, *, is_platform: bool) -> Values:
 
 
 def _result(flags: int) -> str:
-    """One of `field.SIGN_RESULTS`. An ad-hoc signature has no certificate: nobody signed."""
+    """Returns one of `field.SIGN_RESULTS`. An ad-hoc signature has no certificate and counts as
+    unsigned."""
     if not flags & _SIGNED or flags & _ADHOC:
         return "Unsigned"
     return "Signed" if flags & _VALID else "Bad Signature"
 
 
 def _row_result(row: dict[str, Any], *, has_signer: bool) -> str:
-    """osquery names the flags that are amiss; without the column a signer is a signature."""
+    """Like `_result`, from osquery's names of unusual flags. Without that column, a signer implies
+    a signature."""
     flags = set(str(row.get("codesigning_flags") or "").replace(" ", "").split(","))
     if "ADHOC" in flags or ("cdhash" in row and not str(row["cdhash"] or "").strip("0")):
         return "Unsigned"

@@ -12,7 +12,7 @@ _PROTOCOLS = {"tcp": TCP, "udp": UDP, "icmp": 1, "ipv6-icmp": 58, "icmpv6": 58}
 
 
 def protocol_number(text: str) -> int:
-    """IP protocol number of a name or a number; 0 if unknown."""
+    """Returns the IP protocol number for a name or a number; 0 if unknown."""
     found = _PROTOCOLS.get(text.lower())
     if found is not None:
         return found
@@ -25,7 +25,7 @@ def local_is_source(
     """Whether the host is the source of a connection
     (docs/telemetry-formats.md#what-real-data-teach, fact 8).
 
-    True for connections that this host initiated. Otherwise the known local addresses decide; if
+    True for connections that this host initiated. Otherwise the known local addresses decide. If
     they do not, the host is the destination for TCP, and the source for UDP unless the source is a
     multicast or broadcast address.
     """
@@ -48,8 +48,8 @@ def netconn(
     source_name: str = "",
     destination_name: str = "",
 ) -> Netconn:
-    """The connection from the host's side. The domain is the name in the record, else one learned
-    from DNS answers."""
+    """Returns the connection from the host's side. The domain is the name in the record, or else a
+    name from DNS answers."""
     local, remote, name = source, destination, destination_name
     if not local_is_source(ctx, outbound, protocol, source[0], destination[0]):
         local, remote, name = destination, source, source_name

@@ -1,6 +1,6 @@
 """Interface of a normaliser, and the selection of records to store.
 
-The pipeline calls `learn` for every record of one host in a batch before it calls `normalise` for
+The pipeline calls `learn` for every record of a host in a batch before it calls `normalise` for
 any, so the result does not depend on the order of records within a batch.
 """
 
@@ -14,15 +14,15 @@ from vedette.model.event import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Selection of stored records among those without process events: complete channels and single
-    event ids. All other records are acknowledged and counted as "not kept"."""
+    """Selection of records that are stored although they have no process events: complete channels
+    and single event ids. All other such records are acknowledged and counted as "not kept"."""
 
     channels: frozenset[str] = frozenset()
     ids: frozenset[tuple[str, int]] = field(default_factory=frozenset)
 
     @classmethod
     def of(cls, channels: Iterable[str], ids: Iterable[tuple[str, Iterable[int]]]) -> "Keep":
-        """Build from complete channels and from (channel, event ids) pairs."""
+        """Builds a selection from complete channels and (channel, event ids) pairs."""
         pairs = frozenset((channel, event_id) for channel, some in ids for event_id in some)
         return cls(frozenset(channels), pairs)
 
@@ -36,4 +36,4 @@ class Normaliser:
 
     learn: Callable[[Record, HostContext], None]
     normalise: Callable[[Record, HostContext, Keep], list[Outcome]]
-    """Returns an empty list for a record that is not stored."""
+    """Returns [] for a record that is not stored."""

@@ -1,7 +1,7 @@
 """Normaliser of osquery event tables: processes, sockets, files, DNS answers.
 
-A process is its pid and start time. Times are whole seconds on Linux, so two images that one pid
-runs within a second are one process.
+A process is identified by pid and start time. Times are whole seconds on Linux, so two images that
+a pid runs within a second are a single process.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ _FAILED = frozenset({"failed", "fail", "0", "denied"})
 _FAMILIES = frozenset({"", "2", "10", "30", "AF_INET", "AF_INET6", "inet", "inet6"})
 
 _FILE_OPERATIONS: dict[str, tuple[int, int]] = {
-    # what happened to `path`, what to `dest_path`
+    # operation on `path`, operation on `dest_path`
     "create": (FileOperation.CREATED, 0),
     "creat": (FileOperation.CREATED, 0),
     "mkdir": (FileOperation.CREATED, 0),
@@ -73,7 +73,7 @@ _FILE_OPERATIONS: dict[str, tuple[int, int]] = {
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record starts, ends, names and paths of processes in the host context, and DNS answers."""
+    """Adds starts, ends, names and paths of processes, and DNS answers, to the host context."""
     try:
         learn_row = _LEARN.get(record.channel)
         if learn_row is not None:
@@ -83,7 +83,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """Events and metadata of one row; empty when the record is not kept."""
+    """Returns events and metadata of a row; [] if the record is not kept."""
     try:
         make = _MAKE.get(record.channel)
         if make is not None:
@@ -136,7 +136,8 @@ def _process(row: Row, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _hashes(row: Row) -> Hashes:
-    """Hashes of the program: event tables have none, but a query may join the table `hash`."""
+    """Returns the hashes of the program. Event tables have none, but a query may join the table
+    `hash`."""
     return hashes_of(f"md5={_text(row, 'md5')},sha256={_text(row, 'sha256')}")
 
 
@@ -154,7 +155,8 @@ _AUTHENTICODE: dict[str, str] = {
     "untrusted": "Untrusted Root",
     "distrusted": "Explicit Distrust",
 }
-"""`result` of the table `authenticode`; "valid" says nothing of the chain."""
+"""Signature result by `result` of the table `authenticode`. "valid" says nothing about the chain,
+so it is not included."""
 
 _IMAGE_COLUMNS: dict[str, str] = {
     "subject_name": "digsig_publisher",  # authenticode
@@ -168,11 +170,12 @@ _IMAGE_COLUMNS: dict[str, str] = {
 
 
 def _image(row: Row) -> dict[str, str]:
-    """Signature and version, where a query joins the tables `authenticode`, `signature`, `file`."""
+    """Returns signature and version if a query joins the tables `authenticode`, `signature`,
+    `file`."""
     found = {column: text for name, column in _IMAGE_COLUMNS.items() if (text := _text(row, name))}
     result = _AUTHENTICODE.get(_text(row, "result"), "") if "subject_name" in row else ""
     if "signed" in row and "authority" in row:
-        # An ad-hoc signature has no authority: nobody signed.
+        # An ad-hoc signature has no authority and counts as unsigned.
         result = "Signed" if _text(row, "signed") == "1" and _text(row, "authority") else "Unsigned"
     return found | ({"digsig_result": result} if result else {})
 
@@ -364,6 +367,7 @@ _MAKE: dict[str, _Make] = {
     "process_etw_events": _etw,
     "dns_lookup_events": _dns,
 }
-"""Event maker of each table (docs/telemetry-formats.md#what-each-event-becomes)."""
+"""Function that creates the outcomes of each table
+(docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

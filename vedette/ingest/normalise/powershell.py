@@ -20,7 +20,7 @@ _END = re.compile(
     r"ScriptBlock ID: (?P<ScriptBlockId>[0-9A-Fa-f-]{36})\r?\nPath: ?(?P<Path>[^\r\n]*+)"
 )
 """Start and end of the English message of a 4104, with groups named after the event data. The
-block's text and an empty line stand between them."""
+block's text and an empty line are between them."""
 
 
 def learn_block(record: Record, ctx: HostContext, _time_us: int) -> None:
@@ -29,7 +29,7 @@ def learn_block(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def make_block(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """One part of a block; none when the envelope has no process id (Get-WinEvent)."""
+    """Returns a part of a block; [] if the envelope has no process id (Get-WinEvent)."""
     data = _block(record.data)
     if not record.pid or data is None:
         return []
@@ -50,7 +50,8 @@ def make_block(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _block(data: dict[str, Any]) -> dict[str, Any] | None:
-    """Event data that contain the block's text; None if neither the data nor the message do."""
+    """Returns event data that contain the block's text; None if neither the data nor the message
+    do."""
     if data.get("ScriptBlockText") is not None:
         return data
     message = data.get("Message")
@@ -58,8 +59,8 @@ def _block(data: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _parts(message: str) -> dict[str, Any] | None:
-    """Parts of a message. The last end marker counts, so a script that contains one cannot cut
-    itself short."""
+    """Returns the parts of a message. The last end marker counts, so a script that contains a
+    marker cannot truncate itself."""
     first = _BEGINNING.match(message)
     last = _END.match(message, max(message.rfind(_END_MARK), 0))
     if first is None or last is None or last.start() < first.end() or message[last.end() :].strip():

@@ -40,7 +40,7 @@ def _parent(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record starts, ends, names and paths of processes in the host context."""
+    """Adds starts, ends, names and paths of processes to the host context."""
     try:
         _learn(record.data, ctx, record.time_us)
     except WRONG_TYPE:
@@ -74,7 +74,7 @@ def _learn(data: Data, ctx: HostContext, time_us: int) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """Events and metadata of one record; empty when the record is not kept."""
+    """Returns events and metadata of a record; [] if the record is not kept."""
     try:
         make = _MAKE.get(record.data.get("action", ""))
         if make is not None:
@@ -151,7 +151,7 @@ def _files(data: Data, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 _FILE_OPERATIONS: dict[str, tuple[int, int]] = {
-    # what happened to `path`, what to `newpath`
+    # operation on `path`, operation on `newpath`
     "WRITE": (FileOperation.LAST_WRITE, 0),
     "DELETE": (FileOperation.DELETED, 0),
     "RENAME": (FileOperation.DELETED, FileOperation.CREATED),
@@ -167,6 +167,7 @@ _MAKE: dict[str, Callable[[Data, HostContext, int], list[Outcome]]] = {
     "EXIT": _exit,
     **dict.fromkeys(_FILE_OPERATIONS, _files),
 }
-"""Event maker of each action (docs/telemetry-formats.md#what-each-event-becomes)."""
+"""Function that creates the outcomes of each action
+(docs/telemetry-formats.md#what-each-event-becomes)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,8 +1,8 @@
 """Normaliser of the Security and System channels.
 
-These records identify processes by pid alone: the process is the one that had the pid at that time.
-If Sysmon reports the same host it is Sysmon's process, and start and end that both report are
-stored once (docs/telemetry-formats.md#what-each-event-becomes, 4688).
+These records identify processes by pid alone: the process that had the pid at that time. If Sysmon
+reports the same host, it is Sysmon's process, and a start or end that both report is stored once
+(docs/telemetry-formats.md#what-each-event-becomes, 4688).
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from vedette.ingest.normalise.values import (
 )
 from vedette.ingest.paths import file_name
 from vedette.ingest.record import Record
-from vedette.limits import EVENT_MESSAGE_CHARS_MAX, NETBIOS_CHARS_MAX
+from vedette.limits import Limit
 from vedette.model.address import pack_address
 from vedette.model.event import (
     ChildKind,
@@ -41,10 +41,18 @@ from vedette.model.event import (
 from vedette.model.ids import unknown_parent_id
 from vedette.model.metadata_rank import Rank
 
+EVENT_MESSAGE_CHARS_MAX: Limit[int] = 1_024
+"""Characters at the start of a Security event's message that are searched for its first value."""
+
+NETBIOS_CHARS_MAX: Limit[int] = 15
+"""Maximum characters of a NetBIOS name. A longer host name is truncated in the names of its
+accounts."""
+
+
 Data = dict[str, Any]
 Learn = Callable[[Record, HostContext, int], None]
 Make = Callable[[Record, HostContext, int], list[Outcome]]
-"""Makes outcomes from a record and the event time in microseconds; empty when there is nothing to
+"""Creates outcomes from a record and the event time (us). Returns [] if there is nothing to
 model."""
 
 _NOBODY = frozenset({"S-1-0-0", ""})
@@ -57,7 +65,8 @@ def _user(data: Data, who: str) -> str:
 
 
 def _actor(data: Data) -> str:
-    """Prefix of the account that the new process runs as: Target if named, else Subject."""
+    """Returns the prefix of the account that the new process runs as: Target if named, else
+    Subject."""
     sid = known_text(data.get("TargetUserSid"))
     return "Target" if sid not in _NOBODY or known_text(data.get("TargetUserName")) else "Subject"
 
@@ -67,8 +76,8 @@ def _pid(data: Data, name: str) -> int:
 
 
 def _learn_computer_sid(record: Record, ctx: HostContext, who: str) -> None:
-    """The SID of the host is that of its own accounts, whose domain is the name of the host,
-    without their number."""
+    """Learns the SID of the host from one of its own accounts, whose domain is the name of the
+    host. It is the account's SID without the last number."""
     domain = known_text(record.data.get(f"{who}DomainName")).lower()
     name = record.host.partition(".")[0]
     if domain and domain in (name, name[:NETBIOS_CHARS_MAX]):
@@ -225,7 +234,7 @@ def _learn_by_pid(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4663: accesses that change an object are events; reads are stored as records."""
+    """Converts 4663. Accesses that change an object become events; reads are stored as records."""
     data = record.data
     known = _by_pid(data, ctx, time_us)
     if known is None:
@@ -255,7 +264,7 @@ def _object_used(record: Record, ctx: HostContext, time_us: int) -> list[Outcome
 
 
 def _handle_requested(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """4656: only opened processes; for files and keys 4663 reports the actual use."""
+    """Converts 4656, only for opened processes. For files and keys, 4663 reports the actual use."""
     return _object_used(record, ctx, time_us) if record.data.get("ObjectType") == "Process" else []
 
 
@@ -295,15 +304,21 @@ def _value_changed(record: Record, ctx: HostContext, time_us: int) -> list[Outco
 
 _OUTBOUND = frozenset({"%%14593", "Outbound", "Ausgehend"})
 _MEMBERS = (
-    *("ProcessID", "Application", "Direction", "SourceAddress", "SourcePort"),
-    *("DestAddress", "DestPort", "Protocol"),
+    "ProcessID",
+    "Application",
+    "Direction",
+    "SourceAddress",
+    "SourcePort",
+    "DestAddress",
+    "DestPort",
+    "Protocol",
 )
 """Members of a 5156 in the order of its message, which is the same in every language."""
 
 
 def _connected_pid(data: Data) -> int:
-    """Process id of a 5156. NXLog of 2019 overwrites it with the logger's pid, so it is then read
-    from the message."""
+    """Returns the process id of a 5156. NXLog of 2019 overwrites it with the logger's pid; then it
+    is read from the message."""
     pid = _pid(data, "ProcessID") or _pid(data, "ProcessId")
     if pid:
         return pid
@@ -312,7 +327,8 @@ def _connected_pid(data: Data) -> int:
 
 
 def _values_of(message: Any) -> list[str]:
-    """What stands behind the names in the message of an event: its indented lines."""
+    """Returns the values in the message of an event: the texts after the names on its indented
+    lines."""
     if not isinstance(message, str):
         return []
     lines = message[:EVENT_MESSAGE_CHARS_MAX].split("\n")
@@ -321,7 +337,7 @@ def _values_of(message: Any) -> list[str]:
 
 
 def _connection(data: Data) -> Data:
-    """The members of a 5156: of its message where it has nothing else."""
+    """Returns the members of a 5156, read from its message if there are no event data."""
     if data.get("SourceAddress") or "Message" not in data:
         return data
     return data | dict(zip(_MEMBERS, _values_of(data["Message"]), strict=False))
@@ -375,7 +391,7 @@ def _learn_logon(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _logged_on(record: Record, ctx: HostContext, _time_us: int) -> list[Outcome]:
-    """Metadata that a logon adds to processes; the record itself is stored too."""
+    """Returns metadata that a logon adds to processes. The record itself is stored too."""
     out: list[Outcome] = []
     for known in ctx.logon_processes(known_text(record.data.get("TargetLogonId")).lower()):
         known.report(out)
@@ -391,12 +407,13 @@ def _learn_service(record: Record, ctx: HostContext, _time_us: int) -> None:
 
 
 def _services_pid(record: Record) -> int:
-    # 7045 is logged by the Service Control Manager itself; 4697 is not.
+    # The Service Control Manager itself logs 7045, but not 4697.
     return record.pid if record.event_id == 7045 else 0
 
 
 def _service_installed(record: Record, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A registry write of services.exe to the service's key; the record itself is stored too."""
+    """Converts a service install to a registry write of services.exe to the service's key. The
+    record itself is stored too."""
     data = record.data
     name = known_text(data.get("ServiceName"))
     if not name:

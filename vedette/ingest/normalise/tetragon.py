@@ -1,8 +1,8 @@
 """Normaliser of Tetragon.
 
-`exec_id` identifies a process and every event carries its pid and start time, so no event depends
-on earlier ones. Kernel probes follow the user's policy: those on connections, files and modules
-become process events, others records.
+`exec_id` identifies a process, and every event contains its pid and start time, so no event depends
+on earlier ones. Kernel probes follow the user's policy: probes on connections, files and modules
+yield process events, others records.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ _EXECUTABLE_MAPPING = 0x4
 
 
 def _known(holder: Any, ctx: HostContext) -> ProcessState | None:
-    """The process of an event; None if absent (parent of the first process)."""
+    """Returns the process of an event; None if absent (parent of the first process)."""
     if not isinstance(holder, dict) or not holder.get("pid"):
         return None
     pid, start_us = number(holder["pid"]), any_time_us(holder.get("start_time"))
@@ -53,7 +53,7 @@ def _known(holder: Any, ctx: HostContext) -> ProcessState | None:
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record names of processes and the host's addresses in the host context."""
+    """Adds names of processes and the host's addresses to the host context."""
     try:
         event = record.data["event"]
         for holder in (event.get("process"), event.get("parent")):
@@ -65,7 +65,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """Events and metadata of one record; empty when the record is not kept."""
+    """Returns events and metadata of a record; [] if the record is not kept."""
     try:
         event = record.data["event"]
         known = _known(event["process"], ctx)
@@ -95,7 +95,7 @@ def _exec(event: Any, known: ProcessState, ctx: HostContext, time_us: int) -> li
     }
     cmdline = _cmdline(process)
     facts = start_facts(known, time_us, cmdline=cmdline, parent=parent, extra=extra)
-    if "procFS" in flags:  # running before Tetragon started
+    if "procFS" in flags:  # the process ran before Tetragon started
         del facts.values["creation_observed"]
         return with_metadata(facts, of=(known, *((parent,) if parent else ())))
     out: list[Outcome] = [facts]
@@ -126,9 +126,9 @@ def _loader(
 
 
 def _probe(event: Any, known: ProcessState, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """Events of a kernel probe; None if it maps to no event kind."""
+    """Returns events of a kernel probe; None if it maps to no event kind."""
     name = str(event.get("function_name") or "").removeprefix("bpf_lsm_")
-    if name not in _PROBES:  # LSM hooks are named without it
+    if name not in _PROBES:  # names of LSM hooks lack the prefix
         name = f"security_{name}"
     make = _PROBES.get(name)
     made = make(known, _arguments(event), ctx, time_us, name) if make else None
@@ -147,12 +147,12 @@ _Arguments = list[dict[str, Any]]
 
 
 def _ima_hashes(event: Any) -> Hashes:
-    """The hash of the file of an LSM hook with `imaHash`: `sha256:...` or `sha1:...`."""
+    """Returns the hash of the file of an LSM hook with `imaHash`: `sha256:...` or `sha1:...`."""
     return hashes_of(str(event.get("ima_hash") or "").replace(":", "="))
 
 
 def _measured(event: Any, known: ProcessState, time_us: int) -> list[Outcome]:
-    """The program that is about to be executed, where the policy has its hash measured."""
+    """Returns the program that is about to be executed, if the policy has its hash measured."""
     hashes = _ima_hashes(event)
     file = _argument(_arguments(event), "linux_binprm_arg")
     path = member(file, ("path",))

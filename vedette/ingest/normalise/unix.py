@@ -1,9 +1,9 @@
 """Shared parts of the Linux and macOS normalisers: acting process, starts and ends.
 
-Without a ProcessGuid a process is its pid and start time. An `exec` begins a new process document
-at the time of the exec; a forked child that never executes another image begins at its fork. An
-event belongs to the process with its pid that started last before it. All events of a pid without a
-known start belong to one process per image path, whose id is derived from pid and path
+Without a ProcessGuid a process is identified by pid and start time. An `exec` starts a new process
+document at the time of the exec. A forked child that never executes another image starts at its
+fork. An event belongs to the process with its pid that started last before it. All events of a pid
+without a known start belong to one process per image path, whose id is derived from pid and path
 (`Processes.mention`) and so does not depend on the order of records.
 """
 
@@ -26,21 +26,22 @@ Values = dict[str, str | int | bytes]
 """Metadata of a process, by column."""
 
 WRONG_TYPE = (TypeError, AttributeError, ValueError, KeyError, IndexError)
-"""Exceptions raised by values of wrong types: the record then makes no process events."""
+"""Exceptions raised by values of wrong types. The record then yields no process events."""
 
 
 def process_at(ctx: HostContext, pid: int, time_us: int, path: str = "") -> ProcessState:
-    """The process that had this pid at that time, by one clock: one that began later is another."""
+    """Returns the process that had this pid at that time. All times come from the same clock, so a
+    process that started later is a different one."""
     return ctx.alive(pid, time_us, path, tolerance_us=0)
 
 
 def find_at(ctx: HostContext, pid: int, time_us: int) -> ProcessState | None:
-    """Like `process_at`, None when no start is known."""
+    """Like `process_at`, but None if no start is known."""
     return ctx.find(pid, time_us, tolerance_us=0)
 
 
 def mention(ctx: HostContext, pid: int, time_us: int, path: str = "", username: str = "") -> None:
-    """Register a pid from an event that it caused."""
+    """Registers a pid from an event that it caused."""
     known = find_at(ctx, pid, time_us) or ctx.mention(pid, path)
     if not known.path:
         known.learn(path=path)
@@ -58,7 +59,7 @@ def start_facts(
     hashes: Hashes = NO_HASHES,
     extra: Mapping[str, str] | None = None,
 ) -> Facts:
-    """Metadata of a created process and its parent."""
+    """Returns metadata of a created process and its parent."""
     values: Values = {
         "creation_observed": 1,
         "start": start_us or known.start_us or time_us,
@@ -99,13 +100,13 @@ def executed(
     parent_pid: int,
     hashes: Hashes = NO_HASHES,
 ) -> list[Outcome]:
-    """Outcomes of an exec: the new process, and the start of a child.
+    """Returns the outcomes of an exec: the new process, and the start of a child.
 
     If the same pid already ran an executed image under the same parent, that process ends and the
-    new one is its child (`exec`). Otherwise the new process is a child of the parent
+    new process is its child (`exec`). Otherwise the new process is a child of the parent
     (`other_exec`).
     """
-    known.is_reported = True  # by the facts
+    known.is_reported = True  # reported by the facts
     cmdline = str(facts.values.get("cmdline", ""))
     out: list[Outcome] = [facts]
     before = find_at(ctx, known.pid, time_us - 1)
@@ -125,7 +126,7 @@ def executed(
 def learn_executed(
     ctx: HostContext, pid: int, time_us: int, path: str, username: str, parent_pid: int
 ) -> ProcessState:
-    """Register an exec; returns the new process."""
+    """Registers an exec. Returns the new process."""
     known = ctx.started(pid, time_us)
     known.created = known.created or not known.keyed
     rank = Rank.OTHER_CREATION if known.keyed else Rank.CREATION
@@ -144,7 +145,7 @@ def child(
     cmdline: str = "",
     hashes: Hashes = NO_HASHES,
 ) -> Childproc:
-    """Start or end of a child, as an event of its parent."""
+    """Returns the start or end of a child as an event of its parent."""
     return Childproc(
         parent.id,
         time_us,
@@ -161,7 +162,7 @@ def child(
 
 
 NOT_STARTED = 0
-"""`block_result` of a program that was kept from starting: as good as terminated."""
+"""`block_result` of a program that was prevented from starting: equivalent to terminated."""
 
 
 def end_facts(known: ProcessState, time_us: int, exit_status: str = "") -> Facts:
@@ -179,7 +180,7 @@ def filemod(
 
 
 def with_metadata(*events: Outcome, of: tuple[ProcessState, ...]) -> list[Outcome]:
-    """The events, and the metadata of their processes that was not emitted before."""
+    """Returns the events, and metadata of their processes that were not emitted before."""
     out = list(events)
     for known in of:
         known.report(out)
@@ -189,7 +190,7 @@ def with_metadata(*events: Outcome, of: tuple[ProcessState, ...]) -> list[Outcom
 def kept_or_not(
     record: Record, fields: Mapping[str, Any], keep: Keep, *, default: bool = False
 ) -> list[Outcome]:
-    """The record itself if `keep` or `default` selects it; otherwise empty."""
+    """Returns the record itself if `keep` or `default` selects it; else []."""
     if not default and not keep.keeps(record.channel, record.event_id):
         return []
     outcome = kept(record, record.time_us)
@@ -198,7 +199,7 @@ def kept_or_not(
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested data flattened to text by dotted name, without empty values."""
+    """Returns nested data flattened to text by dotted name, without empty values."""
     fields: dict[str, str] = {}
     for name, value in data.items():
         match value:
@@ -221,7 +222,7 @@ def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def joined(directory: str, path: str) -> str:
-    """A path resolved against a directory."""
+    """Returns a path resolved against a directory."""
     if not path or path.startswith("/") or not directory.startswith("/"):
         return path
     path = path.removeprefix("./")

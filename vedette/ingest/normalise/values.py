@@ -1,11 +1,14 @@
 """Parsers for values of event data: unknown markers, numbers, hashes, registry paths.
 
-Windows senders differ in types and spelling, so every function accepts any text and never raises on
-it.
+Windows senders differ in types and spelling, so every function accepts any text without raising.
 """
 
-from vedette.limits import SID_CHARS_MAX, TEXT_CHARS_MAX
+from vedette.limits import TEXT_CHARS_MAX, Limit
 from vedette.model.memoize import memoize
+
+SID_CHARS_MAX: Limit[int] = 60
+"""Maximum characters of a Windows security id. A longer text is not an id."""
+
 
 UNKNOWN_TEXT = frozenset(
     {
@@ -20,14 +23,14 @@ UNKNOWN_TEXT = frozenset(
         "< unknown process> ",  # Sysmon for Linux
     }
 )
-"""Markers for "unknown" of Sysmon, Windows and NXLog
+"""Markers for "unknown" from Sysmon, Windows and NXLog
 (docs/telemetry-formats.md#what-real-data-teach, fact 12)."""
 
 _UNKNOWN_CHARS_MAX = max(map(len, UNKNOWN_TEXT))
 
 
 def known_text(value: object) -> str:
-    """A scalar as text, at most TEXT_CHARS_MAX characters; "" for unknown markers."""
+    """Returns a scalar as text, at most TEXT_CHARS_MAX characters; "" for unknown markers."""
     if not isinstance(value, str):
         return scalar_text(value)
     if len(value) > _UNKNOWN_CHARS_MAX:
@@ -36,7 +39,7 @@ def known_text(value: object) -> str:
 
 
 def free_text(value: object) -> str:
-    """A scalar as text, at most TEXT_CHARS_MAX characters; "" for null."""
+    """Returns a scalar as text, at most TEXT_CHARS_MAX characters; "" for null."""
     return value[:TEXT_CHARS_MAX] if isinstance(value, str) else scalar_text(value)
 
 
@@ -44,8 +47,8 @@ _DOMAIN_SID_PARTS = 7
 
 
 def domain_sid(account_sid: str) -> str:
-    """The SID of the domain or computer that an account (S-1-5-21-A-B-C-NUMBER) belongs to; "" for
-    any other text."""
+    """Returns the SID of the domain or computer of an account (S-1-5-21-A-B-C-NUMBER); "" for any
+    other text."""
     parts = account_sid.split("-") if len(account_sid) <= SID_CHARS_MAX else []
     is_account = len(parts) == _DOMAIN_SID_PARTS + 1 and parts[:4] == ["S", "1", "5", "21"]
     if not is_account or not all(one.isascii() and one.isdecimal() for one in parts[4:]):
@@ -54,7 +57,7 @@ def domain_sid(account_sid: str) -> str:
 
 
 def scalar_text(value: object) -> str:
-    """A scalar as text; "" for null and nested values."""
+    """Returns a scalar as text; "" for null and nested values."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -63,7 +66,7 @@ def scalar_text(value: object) -> str:
 
 
 def number(value: object, below: int = 1 << 32) -> int:
-    """A decimal or hexadecimal number; 0 if malformed, negative or not below the bound."""
+    """Parses a decimal or hexadecimal number; 0 if malformed, negative or not below the bound."""
     if isinstance(value, str):
         try:
             found = int(value[:24], 16 if value[:2] in {"0x", "0X"} else 10)
@@ -78,7 +81,7 @@ def number(value: object, below: int = 1 << 32) -> int:
 
 @memoize(4_096)
 def access_mask(value: str) -> int:
-    """Access mask of hexadecimal text with or without 0x; 0 if malformed."""
+    """Parses an access mask in hexadecimal with or without 0x; 0 if malformed."""
     try:
         found = int(value, 16)
     except ValueError:
@@ -87,7 +90,7 @@ def access_mask(value: str) -> int:
 
 
 def is_true(value: object) -> bool:
-    """Whether a flag is set: true, "true", "True", "1"."""
+    """Whether a flag is set: true, "true", "True", "1", "yes"."""
     return value is True or (isinstance(value, str) and value.lower() in {"true", "1", "yes"})
 
 
@@ -100,7 +103,7 @@ _SIGNATURES = {
 
 
 def digsig_result(signed: object, status: str | None) -> str:
-    """Signature result from `Signed` and `SignatureStatus`
+    """Returns the signature result for `Signed` and `SignatureStatus`
     (docs/telemetry-formats.md#what-each-event-becomes, Sysmon 7)."""
     if signed is None and status is None:
         return ""
@@ -124,7 +127,7 @@ _KERNEL_HIVES = ("\\registry\\machine", "\\registry\\user")
 
 
 def registry_path(path: str) -> str:
-    r"""A registry path from its kernel root on: `HKLM\X` is `\registry\machine\X`."""
+    r"""Returns a registry path with its kernel root: `HKLM\X` becomes `\registry\machine\X`."""
     cut = path.find("\\")
     if cut > 0:
         root = _HIVES.get(path[:cut])

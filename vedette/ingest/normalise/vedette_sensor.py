@@ -1,8 +1,8 @@
 """Normaliser of the Vedette sensor for Linux.
 
-Every event carries pid and start time of its process, so none depends on earlier events. The
-exception is an `exec`, which keeps both: as with other sources, the new image is a new process
-document that begins at the exec (`unix.py`), and later events belong to the image that ran at their
+Every event contains pid and start time of its process, so no event depends on earlier ones. The
+exception is `exec`, which keeps both. As with other sources, the new image is a new process
+document that starts at the exec (`unix.py`), and later events belong to the image that ran at their
 time.
 """
 
@@ -47,7 +47,7 @@ Event = dict[str, Any]
 
 BLOCKED_BY_ISOLATION = 1
 BLOCKED_BY_BAN = 2
-"""Values of `block_type`; docs/api-objects.md#process-events defines the first."""
+"""Values of `block_type`. docs/api-objects.md#process-events defines the first."""
 
 _BLOCK_RESULTS = {name.lower(): number for number, name in enumerate(BLOCK_STATUSES)}
 
@@ -64,8 +64,8 @@ _TERMINATE = 0x1
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record starts, ends, names and paths of processes in the host context, and the host's
-    addresses."""
+    """Adds starts, ends, names and paths of processes, and the host's addresses, to the host
+    context."""
     event, time_us = record.data, record.time_us
     try:
         match event["type"]:
@@ -81,7 +81,7 @@ def learn(record: Record, ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, _keep: Keep) -> list[Outcome]:
-    """Events and metadata of one record. Raises RecordError bad_event for wrong types."""
+    """Returns events and metadata of a record. Raises RecordError bad_event for wrong types."""
     event = record.data
     try:
         return _MAKE[event["type"]](event, ctx, record.time_us)
@@ -107,12 +107,12 @@ def _hashes(event: Event) -> Hashes:
 
 
 def _base(holder: Event, ctx: HostContext) -> ProcessState:
-    """The process with this pid and start, as its first image."""
+    """Returns the process with this pid and start, for its first image."""
     return ctx.started(_pid(holder), number(holder.get("start_us"), 1 << 62))
 
 
 def _at(holder: Event, ctx: HostContext, time_us: int) -> ProcessState:
-    """The image that the process ran at that time."""
+    """Returns the process document of the image that ran at that time."""
     known = find_at(ctx, _pid(holder), time_us)
     if known is not None and known.start_us >= number(holder.get("start_us"), 1 << 62):
         return known
@@ -129,7 +129,7 @@ def _parent(event: Event, ctx: HostContext, time_us: int) -> ProcessState | None
 
 
 def _image(event: Event, ctx: HostContext, time_us: int) -> ProcessState:
-    """The process document that a start or an exec begins."""
+    """Returns the process document that a start or exec begins."""
     holder = event["proc"]
     if event["type"] == "start":
         return _base(holder, ctx)
@@ -176,7 +176,7 @@ def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
         hashes=hashes,
         extra=extra,
     )
-    known.is_reported = True  # by the facts
+    known.is_reported = True  # reported by the facts
     out: list[Outcome] = [facts, *_seen(event, time_us, hashes)]
     if is_implicit:
         del facts.values["creation_observed"]
@@ -194,7 +194,7 @@ def _started(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
 def _suppressed(
     event: Event, known: ProcessState, parent: ProcessState, time_us: int
 ) -> list[Outcome]:
-    """The start of a child whose own events the sensor leaves out: an event of its parent."""
+    """Returns the start of a child whose own events the sensor omits: an event of its parent."""
     cmdline, hashes = _text(event, "cmdline"), _hashes(event)
     started = child(parent, known, time_us, ChildKind.OTHER_EXEC, cmdline=cmdline, hashes=hashes)
     started.suppressed = 1
@@ -202,7 +202,8 @@ def _suppressed(
 
 
 def _seen(event: Event, time_us: int, hashes: Hashes) -> list[Outcome]:
-    """The image file as a binary, if it was hashed: a host runs or loads it, or was about to."""
+    """Returns the image file as a binary, if it was hashed. The host runs or loads it, or tried
+    to."""
     if not hashes.any_known():
         return []
     size = number(event.get("size"), 1 << 62)
@@ -228,7 +229,7 @@ def _ended(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
     return with_metadata(*out, of=(known,))
 
 
-# --- what processes do ------------------------------------------------------------------
+# --- events of processes ----------------------------------------------------------------
 
 
 def _file(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
@@ -261,7 +262,7 @@ def _connection(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _crossed(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A debugger attach or a terminating signal, as events of both processes."""
+    """Converts a debugger attach or a terminating signal to events of both processes."""
     known, target = _at(event["proc"], ctx, time_us), _at(event["target"], ctx, time_us)
     if not target.path:
         target.learn(path=_text(event["target"], "path"), rank=Rank.OTHERS)
@@ -275,7 +276,7 @@ def _crossed(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _marked(event: Event, out: list[Outcome]) -> list[Outcome]:
-    """The outcomes, marked where the sensor says that somebody tampers with it."""
+    """Marks the outcomes of an event that the sensor reports as tampering."""
     if event.get("tamper") is True:
         for one in out:
             if isinstance(one, Filemod | Crossproc):
@@ -301,8 +302,8 @@ def _opened(
 
 
 def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
-    """A banned program that was blocked: an event of the process that attempted it, or of its
-    parent if that process was forked only for it."""
+    """Converts the block of a banned program: an event of the process that attempted to run it, or
+    of its parent if that process was forked only for it."""
     known, parent = _at(event["proc"], ctx, time_us), _parent(event, ctx, time_us)
     actor = known if known.path or parent is None else parent
     hashes = _hashes(event)
@@ -323,8 +324,8 @@ def _blocked(event: Event, ctx: HostContext, time_us: int) -> list[Outcome]:
 
 
 def _block_result(reported: object) -> int:
-    """What became of the program, by name or number; a sensor that does not say kept it from
-    starting."""
+    """Returns the result of a block, reported by name or number. Without a report, the program was
+    prevented from starting."""
     if reported is None:
         return NOT_STARTED
     if isinstance(reported, str):
@@ -353,6 +354,6 @@ _MAKE: dict[str, _Make] = {
     "block": _blocked,
     "image": _module,
 }
-"""Event maker of each event type."""
+"""Function that creates the outcomes of each event type."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -1,10 +1,10 @@
 """Normaliser of event-log records: Sysmon, Security, System, PowerShell and all other channels.
 
-Each channel has tables of learners and makers by event id. Records in no table, and those that a
+Each channel has tables of learners and makers by event id. Records that are in no table, or that a
 maker cannot assign to a process, are stored as records if `Keep` selects them.
 
 A value of a wrong type (a list for a path) raises in functions written for text. The record is then
-processed again with all values but text removed, so well-formed records cost no type checks.
+processed again with only its text values, so well-formed records need no type checks.
 """
 
 from typing import Any
@@ -24,8 +24,16 @@ from vedette.ingest.normalise.normaliser import Keep, Normaliser
 from vedette.ingest.normalise.values import scalar_text
 from vedette.ingest.record import Record
 from vedette.ingest.times import time_us
-from vedette.limits import CLOCK_SAMPLE_RECORDS, HOST_RECORDS_WAITING_MAX
+from vedette.limits import Limit
 from vedette.model.event import Outcome
+
+HOST_RECORDS_WAITING_MAX: Limit[int] = 10_000
+"""Maximum records of a host that wait for learning; a batch has fewer."""
+
+CLOCK_SAMPLE_RECORDS: Limit[int] = 16
+"""One in this many records that need no time for learning is sampled for the clock's offset:
+decoding all would cost too much."""
+
 
 _SYSMON = frozenset({SYSMON, SYSMON_LINUX})
 
@@ -51,7 +59,7 @@ _WRONG_TYPE = (TypeError, AttributeError, ValueError)
 
 
 def learn(record: Record, ctx: HostContext) -> None:
-    """Record in the host context what other records of the host need."""
+    """Adds information that other records of the host need to the host context."""
     if record.adapters:
         ctx.adapters = record.adapters
     if record.channel in _SYSMON:
@@ -63,7 +71,7 @@ def learn(record: Record, ctx: HostContext) -> None:
     elif record.event_id in TICKETS and record.channel == SECURITY:
         ctx.host_type = "domain_controller"
     elif record.event_id in _LEARN.get(record.channel, _NOTHING):
-        # Resolved by pid and time, so Sysmon's processes and the clock offset are needed first.
+        # Resolved by pid and time, which needs Sysmon's processes and the clock offset first.
         ctx.waiting.append(record)
         if len(ctx.waiting) >= HOST_RECORDS_WAITING_MAX:
             _learn_waiting(ctx)
@@ -100,7 +108,7 @@ def _learn_waiting(ctx: HostContext) -> None:
 
 
 def normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
-    """Events and metadata of one record; empty when the record is not kept."""
+    """Returns events and metadata of a record; [] if the record is not kept."""
     if ctx.waiting:
         _learn_waiting(ctx)
     try:
@@ -133,7 +141,7 @@ def _normalise(record: Record, ctx: HostContext, keep: Keep) -> list[Outcome]:
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """Event data as text: numbers converted, null and nested values removed."""
+    """Returns event data as text. Converts numbers, removes null and nested values."""
     texts = {str(name): scalar_text(value) for name, value in data.items()}
     return {name: value for name, value in texts.items() if value}
 

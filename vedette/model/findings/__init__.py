@@ -1,1 +1,1 @@
-"""What detection finds and what is kept of it: hits, detections, alerts, tags, feeds, actions."""
+"""Results of detection: hits, detections, alerts, tags, actions and response policies."""

@@ -1,4 +1,4 @@
-"""What happens when a source finds something: a mail, a line of syslog, an HTTP POST, an alert."""
+"""Actions of a detection source: mail, syslog, HTTP POST, or an alert."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -8,7 +8,7 @@ from vedette.model.findings.detection import Source
 
 
 class ActionType(IntEnum):
-    """Numbers as clients know them (docs/api-objects.md#actions)."""
+    """Action types as numbered in the API (docs/api-objects.md#actions)."""
 
     EMAIL = 0
     SYSLOG = 1
@@ -22,16 +22,16 @@ ACTION_NAMES: Final = {
     ActionType.HTTP: "http",
     ActionType.ALERT: "alert",
 }
-"""`action_type` on the wire, in the order of lists."""
+"""`action_type` in the API, in the order of lists."""
 
 EVERY_SOURCE: Final = "*"
-"""In place of the id of a source: all sources of its kind."""
+"""Source id that stands for all sources of a kind."""
 
 RECIPIENTS: Final = "email_recipients"
-"""Member of `action_data` that lists user ids, for mail actions that belong to nobody."""
+"""Member of `action_data` with the ids of the recipients, for mail actions without an owner."""
 
 ALERTS_BY_DEFAULT: Final = frozenset(("rule", "server"))
-"""Kinds of sources whose alert action is on until somebody switches it off."""
+"""Kinds of sources whose alert action is enabled by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Action:
     type: ActionType
     enabled: bool = True
     user_id: int = 0
-    """Whose mail it is; 0 for what belongs to nobody."""
+    """Owner of a mail action; 0 if the action has no owner."""
     data: dict[str, Any] = field(default_factory=dict)
     """Members of `action_data` (docs/notifications.md#actions)."""
     has_secret: bool = False
-    """Whether it has a webhook of its own, whose URL and keys are sealed."""
+    """Whether the action has a webhook of its own. Its URL and keys are sealed."""
 
     @property
     def recipients(self) -> tuple[int, ...]:
-        """Ids of the users that a mail action is for."""
+        """Ids of the users that receive the mails of the action."""
         if self.user_id:
             return (self.user_id,)
         return tuple(self.data.get(RECIPIENTS, ()))

@@ -1,9 +1,9 @@
-"""The columns of a stored alert, as data, and its states (docs/api-objects.md#alert).
+"""Columns and states of a stored alert (docs/api-objects.md#alert).
 
-An alert is one row; every change of it is a new row with a higher `version`. It keeps what it was
-made of (event, matched values, text of the rule), because telemetry expires before it.
+An alert is one row. Every change adds a row with a higher `version`. The row contains the evidence
+(event, matched values, text of the rule), because telemetry expires earlier than the alert.
 
-Decimal numbers are stored as whole thousandths (`THOUSAND`), so that they compare exactly.
+Decimal numbers are stored as integers in thousandths (`THOUSAND`), so that they compare exactly.
 """
 
 from typing import Any, Final
@@ -16,19 +16,23 @@ from vedette.model.columns import Column
 THOUSAND: Final = 1_000
 
 STATUSES: Final = ("Unresolved", "In Progress", "Resolved", "False Positive")
-"""States of an alert; any may follow any. An alert begins with the first."""
+"""States of an alert. A new alert has the first state. Any state may follow any other."""
 
 CLOSED: Final = frozenset({"Resolved", "False Positive"})
-"""States in which nobody has to look at the alert any more."""
+"""States of alerts that need no further attention."""
 
 EVENT_COUNTS: Final = tuple(
     f"{kind}_count"
     for kind in ("modload", "regmod", "filemod", "netconn", "crossproc", "childproc")
 )
-"""Events of the alert's process when the alert was written."""
+"""Columns with event counts of the alert's process at the time the alert was written."""
 
 DECIMALS: Final = (
-    *("alert_severity", "report_score", "ioc_confidence", "feed_rating", "sensor_criticality"),
+    "alert_severity",
+    "report_score",
+    "ioc_confidence",
+    "feed_rating",
+    "sensor_criticality",
 )
 
 ALERT_TEXTS: Final = ("tags", "techniques", "false_positives", "observed_filename", "history")
@@ -39,9 +43,9 @@ ALERT_MAPS: Final = ("matched", "event")
 
 ALERT_COLUMNS: Final[tuple[Column, ...]] = (
     Column("id", "text"),  # Detection.id
-    Column("version", "u64"),  # higher for every change
-    Column("change_id", "u64"),  # the change that wrote this version; 0 for a detection
-    Column("first_seq", "u64"),  # commit that it was made for
+    Column("version", "u64"),  # increases with every change
+    Column("change_id", "u64"),  # id of the change that wrote this version; 0 for a detection
+    Column("first_seq", "u64"),  # commit with the first detection
     Column("counted_seq", "u64"),  # newest commit that `count` includes
     Column("source_kind", "text"),
     Column("source_id", "text"),
@@ -57,11 +61,11 @@ ALERT_COLUMNS: Final[tuple[Column, ...]] = (
     Column("assigned_to", "text"),
     Column("notes", "text"),
     Column("created_time", "time"),
-    Column("first_event_time", "time"),  # the earliest event on the host
+    Column("first_event_time", "time"),  # earliest event, host's clock
     Column("last_event_time", "time"),
-    Column("updated_time", "time"),  # of this version
+    Column("updated_time", "time"),  # time of this version
     Column("resolved_time", "time"),  # 0: open
-    Column("count", "u64"),  # events that it stands for
+    Column("count", "u64"),  # number of events
     Column("sensor_id", "u32"),
     Column("hostname", "text"),
     Column("group", "text"),
@@ -92,28 +96,40 @@ ALERT_COLUMNS: Final[tuple[Column, ...]] = (
     Column("rule_text", "text"),
     Column("rule_version", "text"),
 )
-"""All other columns."""
+"""Columns with a single value."""
 
 ALERT_IDENTITIES: Final = frozenset(
     {"id", "subject", "process_id", "process_unique_id", "cmdline", "parent_cmdline", "notes"}
 )
-"""Texts that are different in nearly every alert."""
+"""Text columns whose values differ in nearly every alert."""
 
 ALERT_CHANGING: Final = frozenset(
     (
-        *("version", "change_id", "counted_seq", "status", "assigned_to", "notes", "count"),
-        *("first_event_time", "last_event_time", "updated_time", "resolved_time"),
-        *("report_ignored", "history"),
+        "version",
+        "change_id",
+        "counted_seq",
+        "status",
+        "assigned_to",
+        "notes",
+        "count",
+        "first_event_time",
+        "last_event_time",
+        "updated_time",
+        "resolved_time",
+        "report_ignored",
+        "history",
     )
 )
-"""Columns in which versions of an alert may differ; all others are as they were first written."""
+"""Columns that may differ between versions of an alert. All other columns keep their first
+value."""
 
 AlertRow = dict[str, Any]
 """An alert by column: times in epoch microseconds, addresses as 16 bytes, lists and maps."""
 
 
 def status_of(text: str, name: str = "status") -> str:
-    """The state with this name in any case. Raises BadRequestError, naming the parameter."""
+    """Returns the state with this name in any letter case. Raises BadRequestError, which names the
+    parameter."""
     wanted = " ".join(text.split()).lower()
     for status in STATUSES:
         if status.lower() == wanted:
@@ -122,7 +138,7 @@ def status_of(text: str, name: str = "status") -> str:
 
 
 class HistoryEntry(Struct, frozen=True, omit_defaults=True):
-    """One change of an alert by a person: what it became. None: left as it was."""
+    """A change of an alert by a user: the new values. None means unchanged."""
 
     time_us: int
     user_id: int

@@ -1,8 +1,8 @@
-"""What detection said of a document: the tag of a watchlist, or of a report of a feed.
+"""Tags that detection attaches to documents: the hit of a watchlist, or of a report of a feed.
 
-A document is a process segment or a binary. Its tags are what the fields `watchlist_<id>` and
-`alliance_*_<feed>` answer from. A tag is never telemetry: it changes no time and no commit number
-of its document.
+A document is a process segment or a binary. The query fields `watchlist_<id>` and
+`alliance_*_<feed>` read its tags. A tag is not telemetry: it does not change times or commit
+numbers of its document.
 """
 
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ from msgspec import Struct
 TagFamily = Literal["watchlist", "alliance"]
 
 YARA_FEED: Final = "yara"
-"""What YARA rules say of files is tagged like hits of a feed with this name, so no feed has it."""
+"""Reserved feed name. Hits of YARA rules are tagged like hits of a feed with this name."""
 
 
 class SegmentKey(Struct, frozen=True, gc=False):
-    """A process segment by `columns.KEY`."""
+    """Key of a process segment (`columns.KEY`)."""
 
     partition_ms: int
     window_ms: int
@@ -28,36 +28,36 @@ class SegmentKey(Struct, frozen=True, gc=False):
 
 
 class Tag(Struct, frozen=True, kw_only=True, gc=False):
-    """One tag. Of tags with the same document, family, name, report and indicator the newest
-    counts; written twice it is one."""
+    """A tag of a document. Among tags with equal document, family, name, report and indicator the
+    newest applies. Writing a tag twice has no further effect."""
 
     document: SegmentKey | str
-    """A segment, or a binary by the `hash` of its rows."""
+    """Key of a segment, or the `hash` column of a binary."""
     family: TagFamily
     name: str
-    """The id of the watchlist, or the internal name of the feed."""
+    """Id of the watchlist, or internal name of the feed."""
     time_us: int
-    """When the document was tagged; of a feed, when its report was updated."""
+    """Time of tagging; for feeds, the time when the report was updated."""
     score: int = 0
-    """Of the report, -100 to 100."""
+    """Score of the report, -100 to 100."""
     report: str = ""
     """Id of the report."""
     ioc: str = ""
-    """The indicator that was hit."""
+    """The indicator that matched."""
     link: str = ""
 
 
 TAG_COLUMNS: tuple[str, ...] = ("time", "score", "report", "link")
-"""What a query may ask of a tag."""
+"""Attributes of a tag that queries can search."""
 
 TAGS = "detection_tags"
-"""Name of the source of tests of tags, and of a document's tags in memory; no column is called so
-(alerts and reports have `tags` of their own)."""
+"""Source name of tag conditions, and key of the tags of a document in memory. No column may have
+this name (alerts and reports have a `tags` column)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagSource:
-    """Whose tags a field asks, and for which of `TAG_COLUMNS`."""
+    """The tags and the attribute (`TAG_COLUMNS`) that a field searches."""
 
     family: TagFamily
     name: str
@@ -70,11 +70,11 @@ _ALLIANCE: tuple[tuple[str, str], ...] = (
     ("alliance_link_", "link"),
     ("alliance_updated_", "time"),
 )
-"""Families of fields, one for every feed."""
+"""Prefixes of field names and their attribute. The feed name follows the prefix."""
 
 
 def tag_source(name: str) -> TagSource | None:
-    """The tags behind a field name in lower case; None for other fields."""
+    """Returns the tag source of a lower-case field name; None for other fields."""
     prefix, _, number = name.partition("_")
     if prefix == "watchlist" and number.isdecimal() and number.isascii():
         return TagSource("watchlist", number.lstrip("0") or "0", "time")
@@ -85,7 +85,7 @@ def tag_source(name: str) -> TagSource | None:
 
 
 def newest(tags: Iterable[Tag]) -> list[Tag]:
-    """Tags of one document without those that a newer one replaces."""
+    """Returns the tags of one document without those that a newer tag replaces."""
     found: dict[tuple[str, str, str, str], Tag] = {}
     for tag in tags:
         key = (tag.family, tag.name, tag.report, tag.ioc)

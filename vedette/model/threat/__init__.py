@@ -1,1 +1,1 @@
-"""What feeds say: reports, indicators, and the columns and fields they are stored and found by."""
+"""Threat intelligence: reports and indicators of feeds, their columns and search fields."""

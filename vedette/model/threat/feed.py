@@ -1,7 +1,7 @@
-"""Feeds, their threat reports and indicators of compromise (IOC), as values.
+"""Feeds, threat reports and indicators of compromise (IOCs), as values.
 
-A feed is a document that somebody publishes: reports, each with indicators. The formats of
-`vedette/feeds/formats` become the same `Report`.
+A feed is a published document of reports, each with indicators. Every format in
+`vedette/feeds/formats` is parsed into the same `Report`.
 """
 
 import re
@@ -13,14 +13,14 @@ IocType = Literal["md5", "sha256", "ipv4", "ipv6", "dns", "ja3", "ja3s", "query"
 IOC_TYPES: tuple[IocType, ...] = ("md5", "sha256", "ipv4", "ipv6", "dns", "ja3", "ja3s", "query")
 
 IndexType = Literal["", "events", "modules"]
-"""What a query asks: processes or binaries; "" for indicators that are values."""
+"""Documents that a query indicator searches: processes or binaries; "" for value indicators."""
 
 CONFIDENCE_UNKNOWN = 0.5
-"""Confidence of an indicator whose source does not say."""
+"""Confidence of an indicator whose source states none."""
 
 
 class Ioc(Struct, frozen=True, gc=False):
-    """An indicator in its normal form: hashes and names in lower case, networks as `address/bits`
+    """An indicator in normal form: hashes and names in lower case, networks as `address/bits`
     without host bits, single addresses without bits."""
 
     type: IocType
@@ -29,7 +29,7 @@ class Ioc(Struct, frozen=True, gc=False):
     confidence: float = CONFIDENCE_UNKNOWN
     """0 to 1."""
     expires_us: int = 0
-    """When it stops to count; 0: never."""
+    """Time when the indicator expires; 0 means never."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -43,23 +43,26 @@ class Report(Struct, frozen=True, kw_only=True):
     score: int = 0
     """-100 to 100."""
     time_us: int = 0
-    """When its source changed it last."""
+    """Time of the last change by the source."""
     iocs: tuple[Ioc, ...] = ()
-    """Without any, the report is withdrawn."""
+    """Empty if the report is withdrawn."""
+    valid_from_us: int = 0
+    """Time when the indicators become valid; until then the report counts as withdrawn. 0 means at
+    once."""
 
 
 class BrokenPart(Struct, frozen=True, kw_only=True):
-    """A report, or an indicator of one, that cannot be read; it costs nothing else."""
+    """A report or an indicator that cannot be parsed. The rest of the document is still used."""
 
     place: str
-    """Where it stands in the document."""
+    """Position in the document."""
     problem: str
     report_id: str = ""
-    """Of the report that is lost, where it is known."""
+    """Id of the lost report, if known."""
 
 
 class FeedInfo(Struct, frozen=True, kw_only=True):
-    """What a document says of its feed; "" and None where it does not."""
+    """A document's information about its feed; "" or None where it has none."""
 
     name: str = ""
     display_name: str = ""
@@ -73,13 +76,13 @@ class FeedInfo(Struct, frozen=True, kw_only=True):
 
 
 Item = FeedInfo | Report | BrokenPart
-"""What reading a document yields, in its order."""
+"""An element that the parser of a document yields, in document order."""
 
 
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
 
 
 def shown_url(url: str) -> str:
-    """A URL without credentials: publishers put keys into the query."""
+    """Returns a URL without user info, query and fragment: publishers put keys into the query."""
     address, mark, _ = _USERINFO.sub(r"\1", url.partition("#")[0]).partition("?")
     return f"{address}?..." if mark else address

@@ -1,8 +1,8 @@
-"""The columns of threat reports and indicators in the telemetry store, as data.
+"""Columns of threat reports and indicators in the telemetry store.
 
-Indicators and values of telemetry meet as 64-bit keys: a hash of the kind and the value, for
-networks of the network and its bits. Equal keys of different values are as good as excluded, and
-the few rows that are found are compared exactly.
+Indicators are joined with values of telemetry by 64-bit keys: a hash of type and value, or of
+network and prefix length. Collisions are next to impossible, and the few matching rows are compared
+exactly.
 """
 
 from vedette.model.columns import Column
@@ -16,39 +16,45 @@ REPORT_COLUMNS: tuple[Column, ...] = (
     Column("description", "text"),
     Column("link", "text"),
     Column("score", "i32"),
-    Column("create_time", "time"),  # when it was first stored
-    Column("update_time", "time"),  # when its source changed it last
+    Column("create_time", "time"),  # time when the report was first stored
+    Column("update_time", "time"),  # time of the last change by the source
     Column("has_query", "u8"),
     Column("is_ignored", "u8"),
     Column("is_deleted", "u8"),
     Column("ioc_count", "u64"),
-    Column("content", "u64"),  # hash of everything that the source says
-    Column("sync", "u64"),  # the synchronisation that saw it last
+    Column("content", "u64"),  # hash of the report's content
+    Column("sync", "u64"),  # newest synchronization that contained the report
     Column("version", "u64"),
 )
 """Scalar columns of `threat_report`."""
 
 REPORT_TEXTS: tuple[str, ...] = (
-    *("tags", "md5", "sha256", "ja3", "ja3s", "domain"),
-    *("query", "query_index"),  # parallel: text and index_type
-    *("network",),  # of more than one address, as written
+    "tags",
+    "md5",
+    "sha256",
+    "ja3",
+    "ja3s",
+    "domain",
+    "query",
+    "query_index",  # parallel: text and index_type
+    "network",  # networks of more than one address, as written
 )
 REPORT_ADDRESSES: tuple[str, ...] = ("ipaddr", "ipv6addr")
-"""Lists of `threat_report`: its indicators by type; of networks the first address."""
+"""Columns of `threat_report` with addresses of indicators; for a network, its first address."""
 
 INDICATOR_COLUMNS: tuple[Column, ...] = (
     Column("feed_id", "u32"),
     Column("report_id", "text"),
     Column("ioc_type", "text"),
-    Column("value", "text"),  # in its normal form; of queries the text
+    Column("value", "text"),  # in normal form; for queries, the text
     Column("index_type", "text"),
-    Column("network", "ip"),  # of addresses
-    Column("bits", "u8"),  # of its prefix, of 128
-    Column("confidence", "u32"),  # in thousandths
+    Column("network", "ip"),  # for addresses
+    Column("bits", "u8"),  # prefix length, out of 128
+    Column("confidence", "u32"),  # thousandths
     Column("score", "i32"),
     Column("expires", "time"),  # 0: never
     Column("is_deleted", "u8"),
-    Column("added", "u64"),  # version of the row with which it was new
+    Column("added", "u64"),  # version of the row that first contained the indicator
     Column("version", "u64"),
 )
 
@@ -62,4 +68,4 @@ INDICATOR_KEY = (
     + VALUE_KEY.format(kind="ioc_type", value="value")
     + ")"
 )
-"""SQL: the key of an indicator."""
+"""SQL for the key of an indicator."""

@@ -1,11 +1,11 @@
-"""The catalogue of search fields of threat reports (docs/query-language.md#threat-reports); the
-columns are those of `report_columns.py`."""
+"""Catalogue of the search fields of threat reports (docs/query-language.md#threat-reports). Columns
+are defined in `report_columns.py`."""
 
 from vedette.model.field import Field, catalogue
 from vedette.model.threat.report_columns import REPORT_ADDRESSES, REPORT_TEXTS
 
 REPORT_LISTS: frozenset[str] = frozenset((*REPORT_TEXTS, *REPORT_ADDRESSES))
-"""Columns of a report with many values: a value matches when it matches one."""
+"""Multi-valued columns of a report. A query value matches if it matches any element."""
 
 REPORT = catalogue(
     (
@@ -33,5 +33,6 @@ REPORT = catalogue(
         Field("update_time", "time", ("update_time",), aliases=("timestamp", "last_update")),
     ),
     has_tags=False,
+    always=("feed_id", "report_id", "feed_name", "create_time", "update_time"),
 )
 """Fields of threat-report search."""

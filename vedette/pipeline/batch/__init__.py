@@ -1,1 +1,2 @@
-"""One commit: decode, deduplicate, learn, normalise, filter, fold, assign to segments."""
+"""Processing of one commit: decode, deduplicate, learn, normalize, filter, fold, assign to
+segments."""

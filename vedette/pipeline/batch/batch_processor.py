@@ -5,11 +5,11 @@ A batch processor processes one commit at a time. It runs in a worker process
 that worker: keys of stored records (`Deduplicator`), metadata of processes (`SegmentAssigner`),
 context of hosts (`HostCache`).
 
-`STAGES` lists what happens to a commit, in order; each stage reads and extends the `Commit`. To
-look at all events of a host as they arrive, add a stage after `normalise`: there
-`Commit.outcomes()` gives every normalised event, process fact and binary of the commit with its
-sensor, before filters drop any and before folding merges them. `filter` is such a stage; rules are
-asked last, when the metadata of processes is at hand, of records as they came. A stage must not
+`STAGES` lists the stages of a commit in order; each stage reads and extends the `Commit`. To
+inspect all events of a host as they arrive, add a stage after `normalise`: there
+`Commit.outcomes()` yields every normalized event, process fact and binary of the commit with its
+sensor, before filters drop any and before folding merges them. `filter` is such a stage. Rules run
+last, when the metadata of processes is available, on records as they arrived. A stage must not
 raise because of a record's content: that would fail the commit for all senders.
 """
 
@@ -61,7 +61,7 @@ from vedette.pipeline.workers.progress import NoProgress, ProgressReporter
 
 SEGMENT_TABLE: Final = "segment"
 RECORD_TABLE: Final = "record"
-"""Request keys are known by table, since each table is a separate insert."""
+"""Request keys are tracked per table, since each table is a separate insert."""
 
 
 class Commit(Struct):
@@ -73,20 +73,21 @@ class Commit(Struct):
     hosts: set[Host] = field(default_factory=set)
     """Set by `find_duplicates`."""
     verdicts: FilterVerdicts | None = None
-    """What ingress filters drop; set by `filter`."""
+    """Verdicts of the ingress filters; set by `filter`."""
     folded: Folded = field(default_factory=Folded)
     """Events by process, records and binaries; set by `fold`."""
     columns: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """The `columns.HOST` values by sensor id; set by `assign_segments`."""
+    """Maps sensor id to its `columns.HOST` values; set by `assign_segments`."""
     assigned: AssignedRows = field(default_factory=lambda: AssignedRows([], []))
     """Rows of segments; set by `assign_segments`."""
     hits: list[RuleHit] = field(default_factory=list)
-    """What rules hit; set by `ask_rules`."""
+    """Rule hits; set by `ask_rules`."""
     unstored: Unstored = field(default_factory=dict)
-    """Keys of records that make no row; set by `fold`."""
+    """Keys of records that are not stored; set by `fold`."""
 
     def outcomes(self) -> Iterator[tuple[SensorRef, list[Outcome]]]:
-        """The normalised outcomes of each record that is not a duplicate, with its sensor."""
+        """Yields the normalized outcomes of each record that is not a duplicate, with its
+        sensor."""
         for batch in self.batches:
             for host, result in zip(batch.hosts, batch.results, strict=True):
                 if type(result) is list:
@@ -94,7 +95,7 @@ class Commit(Struct):
 
 
 class ProcessedBatch(Struct):
-    """Rows of one commit, and the receipts to return once they are durable."""
+    """Rows of one commit, and the receipts to return once the rows are durable."""
 
     seq: int
     now_us: int
@@ -102,7 +103,7 @@ class ProcessedBatch(Struct):
     assigned: AssignedRows
     folded: Folded
     hosts: dict[int, dict[str, Any]]
-    """The `columns.HOST` values by sensor id."""
+    """Maps sensor id to its `columns.HOST` values."""
     hits: list[RuleHit]
     unstored: Unstored
     receipts: list[Receipt]
@@ -110,7 +111,7 @@ class ProcessedBatch(Struct):
 
 
 class BatchProcessor:
-    """See the module."""
+    """Runs the stages of commits (see the module docstring)."""
 
     def __init__(
         self,
@@ -123,7 +124,8 @@ class BatchProcessor:
         ownership: HostOwnership | None = None,
         progress: ProgressReporter | None = None,
     ) -> None:
-        """`ownership` restricts it to the hosts of one worker; None for all hosts."""
+        """`ownership` restricts the processor to the hosts of one worker; None accepts all
+        hosts."""
         self.assigner = registry
         self.seen = seen
         self.windows = windows
@@ -139,7 +141,7 @@ class BatchProcessor:
         self._progress = progress or NoProgress()
 
     def forget_slots(self, slots: Collection[int]) -> None:
-        """Drops all that is known of hosts in these slots (`state/servers/slots.py`)."""
+        """Drops all state of hosts in these slots (`state/servers/slots.py`)."""
         gone = frozenset(slots)
         self.seen.forget_slots(gone)
         self._hosts.forget_slots(gone)
@@ -150,13 +152,13 @@ class BatchProcessor:
             self._ownership.forget_slots(gone)
 
     def use_privacy(self, privacy: Privacy) -> None:
-        """Sets what is hidden from the next commit on, by sensor group."""
+        """Sets the privacy rules of each sensor group, from the next commit on."""
         self._pseudonyms = {
             group_id: Pseudonyms(privacy.key, one) for group_id, one in privacy.groups.items()
         }
 
     def reset(self) -> None:
-        """Drops state that may describe rows that were not stored, after a failed commit."""
+        """Drops state that may describe rows that a failed commit did not store."""
         self.assigner.reset()
         self.seen.reset_pending()
         self._binaries.reset()
@@ -170,13 +172,13 @@ class BatchProcessor:
         self.windows.window_ms, self.windows.partition_ms = window_ms, partition_ms
 
     def expire_names(self) -> None:
-        """Host names are resolved again at their next use."""
+        """Expires host names, so that each is resolved again at its next use."""
         self._hosts.expire_names()
 
     def prepare(self, batches: list[DecodedBatch], seq: int, now_us: int) -> ProcessedBatch:
-        """The rows of one commit, whose records stay pending until `seen.durable(seq)`.
+        """Returns the rows of one commit. Its records stay pending until `seen.durable(seq)`.
 
-        Raises ReshardError before anything was changed, UnavailableError when a lookup fails.
+        Raises ReshardError before any state has changed, and UnavailableError when a lookup fails.
         """
         commit = Commit(batches, seq, now_us)
         for stage in STAGES:
@@ -200,7 +202,8 @@ class BatchProcessor:
         )
 
     def try_rules(self, batches: list[DecodedBatch], seq: int, now_us: int, on_hit: OnHit) -> None:
-        """Processes a commit that nobody stores, for its single hits. Raises as `prepare`."""
+        """Processes a commit that is not stored, and passes each single rule hit to `on_hit`.
+        Raises the errors of `prepare`."""
         commit = Commit(batches, seq, now_us)
         for stage in STAGES:
             if stage is not BatchProcessor.ask_rules:
@@ -208,7 +211,7 @@ class BatchProcessor:
         self.rules.each_hit(batches, on_hit)
 
     def resolve_hosts(self, commit: Commit) -> None:
-        """Finds host and key of every record; rejects records that have no valid host."""
+        """Finds host and key of every record; rejects records without a valid host."""
         self._hosts.evict()
         if self.windows.advance(commit.now_us):
             self._hosts.expire_names()
@@ -221,7 +224,8 @@ class BatchProcessor:
             self._ownership.resolve_claims(commit.batches)
 
     def pseudonymise(self, commit: Commit) -> None:
-        """Hides what the groups of the hosts want hidden, before anything reads the records."""
+        """Pseudonymizes the values that the sensor groups of the hosts hide, before any stage reads
+        them."""
         if not self._pseudonyms:
             return
         for batch in commit.batches:
@@ -231,7 +235,7 @@ class BatchProcessor:
                     pseudonyms.hide(record)
 
     def find_duplicates(self, commit: Commit) -> None:
-        """Looks up, for each host, which of its records are stored already."""
+        """Looks up, for each host, which of its records are already stored."""
         self.seen.begin(commit.seq, commit.now_us)
         commit.hosts = {host for batch in commit.batches for host in batch.hosts}
         for host in commit.hosts:
@@ -245,20 +249,20 @@ class BatchProcessor:
             host.stored = self.seen.known_among(host.sensor.id, host.keys)
 
     def normalise(self, commit: Commit) -> None:
-        """Learns context from records, then normalises the new ones to outcomes."""
+        """Learns context from all records, then normalizes the new ones to outcomes."""
         until_us = commit.now_us + TIME_AHEAD_US
         for group in _learning_groups(commit.batches):
             for batch in group:
                 self._learn(batch)
             for batch in group:
                 self._normalise(batch, until_us)
-                # Before the next batch: the same request may occur twice in one commit.
+                # Before the next batch: a commit may contain the same request twice.
                 for key in _seen_keys(batch):
                     self.seen.add_request(SEGMENT_TABLE, key)
                     self.seen.add_request(RECORD_TABLE, key)
 
     def pair_connections(self, commit: Commit) -> None:
-        """Leaves one event of each connection that two logs report."""
+        """Keeps one event of each connection that two logs report."""
         self._connections.merge(commit.batches)
 
     def filter(self, commit: Commit) -> None:
@@ -266,7 +270,7 @@ class BatchProcessor:
         commit.verdicts = self.filters.judge(commit.outcomes())
 
     def fold(self, commit: Commit) -> None:
-        """Merges events by process, and writes every record's outcome to its receipt."""
+        """Merges events by process, and writes the outcome of every record to its receipt."""
         for batch in commit.batches:
             outcomes = _fold(batch, commit.folded, commit.verdicts)
             note_unstored(commit.unstored, batch, outcomes)
@@ -286,7 +290,7 @@ class BatchProcessor:
         commit.assigned = self.assigner.place(commit.folded.drafts, self.windows, commit.columns)
 
     def ask_rules(self, commit: Commit) -> None:
-        """Asks the rules of every record that is new and that no filter dropped."""
+        """Evaluates the rules on every record that is new and that no filter dropped."""
         commit.hits = self.rules.judge(commit.batches)
 
     def _learn(self, batch: DecodedBatch) -> None:
@@ -295,9 +299,11 @@ class BatchProcessor:
         for record, host, position in zip(batch.records, batch.hosts, batch.positions, strict=True):
             report(position)
             try:
+                if record.host_clock:
+                    host.context.host_clock = record.host_clock
                 SOURCES[record.vedette_record].learn(record, host.context)
             except Exception as error:  # noqa: BLE001 - logged by internal_error
-                # `normalise` will report the record; others only miss what it would have taught.
+                # `normalise` will report the record; other records only lack its context.
                 internal_error(error)
 
     def _normalise(self, batch: DecodedBatch, until_us: int) -> None:
@@ -318,7 +324,7 @@ class BatchProcessor:
                     if not self._is_conflict(host, key, print_):
                         results.append(DUPLICATE)
                         continue
-                    # Another record has this number: this one is identified by its request.
+                    # Another record has this number: this record is identified by its request.
                     is_conflict, keys[n] = True, 0
             result = self._outcomes_of(record, host, until_us)
             if isinstance(result, list):
@@ -339,7 +345,7 @@ class BatchProcessor:
     def _outcomes_of(
         self, record: Record, host: Host, until_us: int
     ) -> list[Outcome] | int | RecordError:
-        """The outcomes of a new record; NOT_KEPT; or why it is rejected."""
+        """Returns the outcomes of a new record, NOT_KEPT, or the error for which it is rejected."""
         outcomes: list[Outcome] = []
         try:
             outcomes = SOURCES[record.vedette_record].normalise(record, host.context, self._keep)
@@ -353,13 +359,13 @@ class BatchProcessor:
         return outcomes or NOT_KEPT
 
     def _is_conflict(self, host: Host, key: int, print_: int) -> bool:
-        """Whether a record's number is known from a record with other content."""
+        """Whether a record with other content already has this record's number."""
         if print_ in host.prints:
             return False
         return key in host.taken or self.seen.is_conflict(host.sensor.id, key, print_)
 
     def _tables_with(self, request_key: int) -> list[str]:
-        """The tables that have rows of this request already."""
+        """Returns the tables that already have rows of this request."""
         tables = (SEGMENT_TABLE, RECORD_TABLE)
         return [table for table in tables if self.seen.has_request(table, request_key)]
 
@@ -378,20 +384,20 @@ STAGES: Final[tuple[Stage, ...]] = (
     BatchProcessor.assign_segments,
     BatchProcessor.ask_rules,
 )
-"""All stages of a commit, in order. Decoding comes before (`decoded_batch.py`), packing the rows
-into tables after (`pack.py`)."""
+"""All stages of a commit, in order. Decoding comes before them (`decoded_batch.py`), packing of the
+rows into tables after them (`pack.py`)."""
 
 
 def _seen_keys(batch: DecodedBatch) -> Collection[int]:
-    """The keys by which records of a batch without a number are recognised."""
+    """Returns the keys that identify the records of a batch that have no number."""
     if not batch.parts:
         return (batch.request_key,)
     return {batch.seen_key(*one) for one in zip(batch.hosts, batch.positions, strict=True)}
 
 
 def _learning_groups(batches: list[DecodedBatch]) -> Iterator[list[DecodedBatch]]:
-    """Batches that are all learned from before any of them is normalised: those that arrived
-    together, but each part of an import alone."""
+    """Yields groups of batches; all batches of a group are learned from before any of them is
+    normalized. A group is all batches that arrived together, or one part of an import."""
     yield [batch for batch in batches if not batch.in_sequence]
     for batch in batches:
         if batch.in_sequence:
@@ -399,7 +405,8 @@ def _learning_groups(batches: list[DecodedBatch]) -> Iterator[list[DecodedBatch]
 
 
 def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) -> list[int]:
-    """Folds the outcomes of one submission and completes its receipt; gives its outcomes."""
+    """Folds the outcomes of one submission and completes its receipt. Returns the outcome
+    numbers."""
     outcomes: list[int] = []
     request_key = batch.request_key
     parts = batch.parts
@@ -410,7 +417,7 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
             kept = result
             if verdicts is not None:
                 kept = verdicts.kept(result, batch.byte_counts[position])
-                # What filters drop is asked of no rule.
+                # No rule is evaluated on a record that filters drop.
                 batch.results[n] = kept if kept or not result else FILTERED
             if parts:
                 request_key = batch.stored_key(position)
@@ -431,15 +438,16 @@ def _fold(batch: DecodedBatch, folded: Folded, verdicts: FilterVerdicts | None) 
 
 
 def _outcome_without_events(made: list[Outcome], kept: list[Outcome]) -> int:
-    """The outcome of a record of which nothing is stored with a process: FILTERED if filters
-    dropped it, RECORD if it had nothing of a process."""
+    """Returns the outcome of a record that stores nothing with a process: FILTERED if filters
+    dropped it, RECORD if it had no process data."""
     if len(kept) < len(made) and not any(type(one) is Kept for one in kept):
         return FILTERED
     return RECORD
 
 
 def _without(outcomes: list[Outcome], *tables: str) -> list[Outcome]:
-    """The outcomes that are not stored in `tables`: the half that is still missing."""
+    """Returns the outcomes that are not stored in `tables`, which is the half that is still
+    missing."""
     rest = [
         outcome
         for outcome in outcomes

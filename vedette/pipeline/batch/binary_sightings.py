@@ -3,11 +3,19 @@
 from collections import OrderedDict
 
 from vedette.ingest.fold import BinarySighting
-from vedette.limits import BINARIES_CACHED_MAX, BINARY_LAST_SEEN_STEP_US
+from vedette.limits import Limit
+
+BINARIES_CACHED_MAX: Limit[int] = 200_000
+"""Entries (hash and sensor) of the cache of binaries. A binary that was evicted is written again,
+which is harmless."""
+
+BINARY_LAST_SEEN_STEP_US: Limit[int] = 3600 * 1_000_000
+"""Maximum lag of the stored `last_seen` of a binary before it is written again: an hour saves a row
+for every execution."""
 
 
 class _Written:
-    """What was written of one binary on one sensor."""
+    """Data already written about one binary on one sensor: time, paths and values."""
 
     __slots__ = ("last_seen_us", "paths", "values")
 
@@ -17,8 +25,8 @@ class _Written:
         self.values: dict[str, str] = {}
 
     def add(self, sighting: BinarySighting) -> bool:
-        """Adds a sighting; returns whether it has to be written: a later time, a new path or new
-        values. A signature often arrives only with a later load of the program."""
+        """Adds a sighting; returns whether it must be written, because it has a later time, a new
+        path or new values. A signature often arrives only with a later load of the program."""
         values = sighting.binary.values
         is_new = (
             sighting.last_seen_us >= self.last_seen_us + BINARY_LAST_SEEN_STEP_US
@@ -45,7 +53,7 @@ class SightingDeduplicator:
     def new(
         self, sightings: dict[tuple[int, str], BinarySighting]
     ) -> dict[tuple[int, str], BinarySighting]:
-        """The sightings that have to be written."""
+        """Returns the sightings that must be written."""
         new: dict[tuple[int, str], BinarySighting] = {}
         for key, sighting in sightings.items():
             written = self._written.setdefault(key, _Written())

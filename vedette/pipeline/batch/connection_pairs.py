@@ -1,14 +1,14 @@
-"""Pairs of records that report one connection: Sysmon 3 and Security 5156 of the same process,
+"""Pairs records that report the same connection: Sysmon 3 and Security 5156 with the same process,
 direction, protocol, addresses and ports, within `CONNECTION_PAIR_US`.
 
-Records of one log are never taken for each other. Of n records of Sysmon and m of Security, of
-which p can be paired at most, n + m - p are connections: a function of what was reported, so that
-the order in which records and requests come changes no count (`connections`). Of a pair in one
-commit the record of Sysmon counts, which may name the host; of a pair in several commits the one
-that was stored first, as the other sees only that its connection is there.
+Records of the same log are never paired. With n records of Sysmon and m of Security, of which at
+most p can be paired, there are n + m - p connections. This number depends only on the reports, so
+the order in which records and requests arrive changes no count (`connections`). Of a pair in one
+commit, the Sysmon record counts, because it may name the host. Of a pair in several commits, the
+record that was stored first counts, because the later commit only sees that the connection exists.
 
-A record that does not count stays as a time of its process, which keeps the record's key; one with
-a name that no counted record has, as a name that the process asked for, so that searches and
+A record that does not count stays as a time of its process, which keeps the record's key. If it has
+a name that no counted record has, it stays as a name that the process queried, so that searches and
 indicators find it. Not thread-safe: owned by the batch processor.
 """
 
@@ -16,35 +16,48 @@ from collections.abc import Iterable
 
 from vedette.ingest.context.two_generation_cache import GenerationCache
 from vedette.ingest.record import Record
-from vedette.limits import CONNECTION_PAIR_TIMES_MAX, CONNECTION_PAIR_US, CONNECTIONS_CACHED_MAX
+from vedette.limits import Limit
 from vedette.model.event import Dnsquery, Facts, Netconn, Outcome
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
+
+CONNECTION_PAIR_US: Limit[int] = 5 * 1_000_000
+"""Maximum time between a Sysmon and a Security record that report the same connection: in recorded
+logs they are up to a second apart, on the corrected clock."""
+
+CONNECTION_PAIR_TIMES_MAX: Limit[int] = 32
+"""Records cached for one pair of endpoints. More are a flood between two ports, and only the newest
+are paired."""
+
+CONNECTIONS_CACHED_MAX: Limit[int] = 32_768
+"""Connections that a worker caches in case the other log reports them as well: 8 MB, and half a
+minute of a worker at its fastest."""
+
 
 _SECURITY = 5156
 _EVENT_IDS = frozenset({3, _SECURITY})
 
 
 _Connection = tuple[int, bool, Netconn, list[Outcome], int]
-"""A record of the commit that reports a connection: its time, whether it is of Security, the event,
-and its place in the outcomes of the record."""
+"""A record of the commit that reports a connection: time, whether it is a Security record, event,
+outcomes of the record, index of the event in these outcomes."""
 
 _Known = list[tuple[int, bool, str]]
-"""Time, whether it is of Security, and name."""
+"""(time, whether it is a Security record, name) of each report."""
 
 
 class ConnectionPairs:
-    """The times of the last connections, with the log that reported each."""
+    """The times of recent connections, with the log that reported each."""
 
     def __init__(self) -> None:
         self._known: GenerationCache[int, _Known] = GenerationCache(CONNECTIONS_CACHED_MAX)
 
     def reset(self) -> None:
-        """Forgets everything: what is kept may not have been stored."""
+        """Drops all cached connections, because they may not have been stored."""
         self._known = GenerationCache(CONNECTIONS_CACHED_MAX)
 
     def merge(self, batches: Iterable[DecodedBatch]) -> None:
-        """Replaces, in the results of a commit, connections that its other records or those of
-        earlier commits report as well."""
+        """Replaces, in the results of a commit, connections that other records of this commit or of
+        earlier commits also report."""
         groups: dict[int, list[_Connection]] = {}
         for batch in batches:
             for record, result in zip(batch.records, batch.results, strict=True):
@@ -66,13 +79,13 @@ class ConnectionPairs:
         self._known[key] = sorted(both)[-CONNECTION_PAIR_TIMES_MAX:]
         surplus = len(group) + connections(known) - connections(both)
         if surplus:
-            # Security's first, since Sysmon's record may name the host.
+            # Security records first: a Sysmon record may name the host.
             group.sort(key=lambda one: (not one[1], one[0]))
             _leave_out(group[:surplus], group[surplus:], {name for _, _, name in known})
 
 
 def _leave_out(surplus: list[_Connection], rest: list[_Connection], names: set[str]) -> None:
-    """`names` are those that are stored already."""
+    """Replaces the `surplus` connections by times or queried names. `names` are already stored."""
     name = next((event.domain for _, _, event, _, _ in surplus if event.domain), "")
     for _, _, event, _, _ in rest:
         event.domain = event.domain or name
@@ -85,8 +98,8 @@ def _leave_out(surplus: list[_Connection], rest: list[_Connection], names: set[s
 
 
 def connections(reports: Iterable[tuple[int, bool, str]]) -> int:
-    """How many connections these times, each with its log, report: all of them without the greatest
-    number of pairs that can be made."""
+    """Returns the number of connections in these reports: all reports minus the largest possible
+    number of pairs."""
     times: tuple[list[int], list[int]] = ([], [])
     for time_us, is_security, _ in reports:
         times[is_security].append(time_us)
@@ -111,8 +124,9 @@ def _connection_of(record: Record, outcomes: list[Outcome]) -> _Connection | Non
 
 
 def _key(event: Netconn) -> int:
-    """Of all connections with the same ends; a process is of one host. The logs do not agree which
-    end of an incoming datagram is its source."""
+    """Returns the same key for all connections between the same endpoints; a process id implies
+    the host. The endpoints are sorted because the logs disagree on the source of an incoming
+    datagram."""
     local, remote = (event.local_ip, event.local_port), (event.remote_ip, event.remote_port)
     ends = (local, remote) if local < remote else (remote, local)
     return hash((event.process_id, event.outbound, event.protocol, ends))

@@ -20,11 +20,11 @@ from vedette.pipeline.workers.progress import NoProgress, ProgressReporter
 log = structlog.get_logger(__name__)
 
 Result = list[Outcome] | int | RecordError
-"""What normalising made of a record: its outcomes, a number of `receipt_outcomes`, or the reason
-for its rejection."""
+"""The result of a normalized record: its outcomes, a number of `receipt_outcomes`, or the error for
+which it is rejected."""
 
 Decode = Callable[[bytes, str], list[Record]]
-"""Decodes the text of one record for a fixed host ("" for any). Raises RecordError."""
+"""Decodes the text of one record for a fixed host ("" for any host). Raises RecordError."""
 
 
 class ChannelCodes(Protocol):
@@ -54,16 +54,20 @@ class DecodedBatch:
         "reported_elsewhere",
         "request_key",
         "results",
+        "sensor_id",
     )
 
     def __init__(self, submission: Submission, number: int = 0) -> None:
         self.receipt = Receipt(bytearray([NO_OUTCOME]) * len(submission.records))
         self.number = number
-        """Of the submission, for progress reports."""
+        """Number of the submission, for progress reports."""
         self.group_id = submission.group_id
-        self.any_group = submission.any_group or bool(submission.host)
-        """Whether records of hosts in other groups are accepted. A credential of one host stays
-        valid when the host moves to another group."""
+        self.any_group = submission.any_group
+        """Whether the records may be of hosts of any group; otherwise only of the credential's
+        group."""
+        self.sensor_id = submission.sensor_id
+        """The sensor that owns the credential, which stays valid when the sensor moves to another
+        group; 0 for senders of many hosts."""
         self.comms_ip = submission.comms_ip
         self.peer_ip = submission.peer_ip
         self.request_key = submission.request_key
@@ -72,29 +76,30 @@ class DecodedBatch:
         self.reported_elsewhere = frozenset(submission.reported_elsewhere)
         self.records: list[Record] = []
         self.positions: list[int] = []
-        """Which text of the submission each record is from."""
+        """Maps record index to the position of its text in the submission."""
         self.byte_counts: list[int] = []
-        """Bytes of each record of a text, by the position of the text."""
+        """Maps text position to the bytes of each record in the text."""
         self.hosts: list[Host] = []
         self.keys: list[int] = []
         """Record keys; 0 for records without a number."""
         self.results: list[Result] = []
 
     def stored_key(self, position: int) -> int:
-        """The key of the request, or of its part in a cluster, that rows of a text name."""
+        """Returns the request key (in a cluster, the key of the request's part) stored with the
+        rows of a text."""
         if not self.parts:
             return self.request_key
         return key_of_part(self.request_key, self.parts[position])
 
     def seen_key(self, host: Host, position: int) -> int:
-        """The key by which records of a host in a text are recognised."""
+        """Returns the key that identifies the records of a host in a text."""
         stored = self.stored_key(position)
         return key_in_slot(stored, slot_of(host.sensor.id)) if self.parts else stored
 
     def refuse(
         self, position: int, error: RecordError, channel: str = "", event_id: int = 0
     ) -> None:
-        """Rejects a text, or a record that is removed from the lists."""
+        """Rejects a text, or a record that was removed from the lists."""
         if position not in self.reported_elsewhere:
             note_refusal(self.receipt, position, error, channel, event_id)
 
@@ -129,7 +134,7 @@ def decode_submission(
     decode_record: Decode = decode,
 ) -> DecodedBatch:
     """Decodes the records of a submission. Needs no state, so it may run before the commit begins.
-    Texts that cannot be decoded are rejected on the receipt."""
+    Rejects texts that cannot be decoded on the receipt."""
     batch = DecodedBatch(submission, number)
     progress = progress or NoProgress()
     progress.submission(number)
@@ -156,8 +161,7 @@ def decode_submission(
 
 
 class HostResolver:
-    """Finds the host and the key of every record. Rejects records without a valid host, and those
-    of hosts that the sender may not write for."""
+    """Finds the host and the key of every record. Rejects records without a valid host."""
 
     def __init__(self, hosts: HostCache, channels: ChannelCodes) -> None:
         self._hosts = hosts
@@ -166,14 +170,18 @@ class HostResolver:
 
     def resolve(self, batch: DecodedBatch, now_us: int) -> None:
         """Fills `hosts` and `keys` of a batch. Raises UnavailableError when a lookup fails."""
-        found = self._hosts.of(batch.records, batch.group_id, now_us)
+        found = self._hosts.of(
+            batch.records,
+            batch.group_id,
+            now_us,
+            any_group=batch.any_group,
+            sensor_id=batch.sensor_id,
+        )
         rejected = {n: _bad_host(batch.records[n]) for n, host in enumerate(found) if host is None}
         batch.remove_rejected(rejected)
         batch.hosts = [host for host in found if host is not None]
-        if not batch.any_group:
-            _reject_other_groups(batch)
         if batch.comms_ip and batch.hosts:
-            batch.hosts[0].comms_ip = pack_address(batch.comms_ip)  # all are of one host
+            batch.hosts[0].comms_ip = pack_address(batch.comms_ip)  # all records are of one host
         unknown = {record.channel for record in batch.records}.difference(self._codes)
         if unknown:
             self._codes.update(self._channels.codes(unknown, batch.group_id))
@@ -184,8 +192,8 @@ class HostResolver:
 
 
 def internal_error(error: Exception) -> RecordError:
-    """Logs a bug that a record triggers, and rejects only that record: failing the commit would
-    fail all requests in it, each time the record is sent again."""
+    """Logs a bug that a record triggers, and returns the error that rejects only that record. A
+    failed commit would fail all its requests, every time the record is sent again."""
     if isinstance(error, MemoryError):
         raise error
     log.error("a record could not be handled", exc_info=error)
@@ -194,18 +202,3 @@ def internal_error(error: Exception) -> RecordError:
 
 def _bad_host(record: Record) -> RecordError:
     return RecordError("bad_host", f"no sensor for a host named {record.host[:80]!r}")
-
-
-def _reject_other_groups(batch: DecodedBatch) -> None:
-    """Rejects records of hosts that belong to another group than the sender's credential."""
-    group_id = batch.group_id
-    if all(host.sensor.group_id == group_id for host in set(batch.hosts)):
-        return
-    message = "the host belongs to another sensor group than the ingest token"
-    batch.remove_rejected(
-        {
-            n: RecordError("other_group", message)
-            for n, host in enumerate(batch.hosts)
-            if host.sensor.group_id != group_id
-        }
-    )

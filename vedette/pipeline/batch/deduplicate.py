@@ -1,17 +1,16 @@
-"""Deduplication: a record that is sent again within SEEN_HOURS is recognised and not stored again.
+"""Deduplication: a record that is sent again within SEEN_HOURS is recognized and not stored again.
 
 A record with a number of its own is identified by (sensor, channel, number): numbers of a channel
 are dense, so a compressed bitmap per sensor stays small. The same number with other content is a
 conflict (`fingerprints.py`). A record without a number is identified with its whole request. Every
-key is in the stored row that the record made, so a crash between two inserts neither loses nor
-doubles a record, and after a restart the keys are read back from the rows
-(ARCHITECTURE.md#the-write-path).
+key is in the stored row of its record, so a crash between two inserts neither loses nor duplicates
+a record, and a restarted server reads the keys back from the rows (ARCHITECTURE.md#the-write-path).
 
 Some records make rows in both tables (a logon, a service install). `record` is written first, with
-`HALF` set in its key; after a crash in between, the record is known as half stored, and only its
+`HALF` set in its key. After a crash in between, the record counts as half stored, and only its
 other half is stored when it is sent again.
 
-Keys are held in two generations that are swapped every `SEEN_HOURS`. The keys of a commit are
+Keys are kept in two generations that are swapped every `SEEN_HOURS`. The keys of a commit are
 pending until it is durable, and dropped when it fails. Not thread-safe: owned by the batch
 processor.
 """
@@ -28,15 +27,15 @@ RECORD_ID_BITS = 48
 RECORD_ID_MAX = (1 << RECORD_ID_BITS) - 1
 
 HALF = 1 << 63
-"""In the key of a row of `record`: its record makes rows of `segment` as well."""
+"""Flag in the key of a `record` row whose record also makes rows of `segment`."""
 
 _GENERATION_US = SEEN_HOURS * 3600 * 1_000_000
 
 
 def record_key(channel_code: int, record_id: int) -> int:
-    """Key of a record within its sensor; 0 when it has no usable number.
+    """Returns the key of a record within its sensor; 0 if it has no usable number.
 
-    `channel_code` is 0 for channels that have none (`state/sensors/channel_codes.py`)."""
+    `channel_code` is 0 for channels without a code (`state/sensors/channel_codes.py`)."""
     if channel_code and 0 < record_id <= RECORD_ID_MAX:
         return channel_code << RECORD_ID_BITS | record_id
     return 0
@@ -57,7 +56,7 @@ class _Pending:
         self.records: dict[int, set[int]] = {}
         self.requests: set[tuple[str, int]] = set()
         self.fingerprints: dict[int, set[int]] = {}
-        """Fingerprints by sensor; each of its `records` has one."""
+        """Maps sensor id to fingerprints; each of its `records` has one."""
 
 
 class Deduplicator:
@@ -71,18 +70,18 @@ class Deduplicator:
         self._open = _Pending()
         self._fingerprints = FingerprintSet()
         self._halves: set[tuple[int, int]] = set()
-        """Sensor and key of records of which only the row in `record` is stored: left by a
-        crash or a failed commit, so there are few."""
+        """(sensor, key) of records with only the row in `record` stored. Crashes and failed commits
+        leave them, so there are few."""
 
     def begin(self, commit: int, now_us: int) -> None:
-        """Starts a commit: keys that are added later belong to it."""
+        """Starts a commit: keys added later belong to it."""
         if now_us - self._swapped_us > _GENERATION_US:
             self._old, self._recent = self._recent, _Generation()
             self._swapped_us = now_us
         self._open = self._pending[commit] = _Pending()
 
     def known_among(self, sensor_id: int, keys: list[int]) -> frozenset[int]:
-        """Those of the keys that earlier commits have stored or are storing."""
+        """Returns the keys that earlier commits have stored or are storing."""
         asked = BitMap64(keys)
         known: set[int] = set()
         for generation in (self._recent, self._old):
@@ -93,7 +92,7 @@ class Deduplicator:
             kept = pending.records.get(sensor_id)
             if kept:
                 known.update(kept.intersection(keys))
-        known.discard(0)  # "no key"
+        known.discard(0)  # 0 is "no key"
         return frozenset(known)
 
     def has_request(self, table: str, key: int) -> bool:
@@ -105,19 +104,19 @@ class Deduplicator:
         )
 
     def has_half(self, sensor_id: int, key: int) -> bool:
-        """Whether a record that is not known has its row in `record` already."""
+        """Whether a record that is not fully stored already has its row in `record`."""
         return (sensor_id, key) in self._halves
 
     def add_records(self, sensor_id: int, keys: set[int]) -> None:
-        """Keys that the current commit stores for a sensor."""
+        """Adds keys that the current commit stores for a sensor."""
         self._open.records.setdefault(sensor_id, set()).update(keys)
 
     def add_fingerprints(self, sensor_id: int, prints: set[int]) -> None:
-        """Fingerprints of all records with a number that the current commit stores."""
+        """Adds fingerprints of all records with a number that the current commit stores."""
         self._open.fingerprints.setdefault(sensor_id, set()).update(prints)
 
     def is_conflict(self, sensor_id: int, key: int, print_: int) -> bool:
-        """Whether a record with a known key has other content than all records with that key."""
+        """Whether the content of a record differs from that of all stored records with its key."""
         has_key = self._fingerprints.has_key(sensor_id, key)
         for pending in self._pending.values():
             if print_ in pending.fingerprints.get(sensor_id, ()):
@@ -129,7 +128,7 @@ class Deduplicator:
         self._open.requests.add((table, key))
 
     def durable(self, commit: int) -> None:
-        """The commit is stored: its keys are no longer pending."""
+        """Marks a commit as stored: its keys are no longer pending."""
         pending = self._pending.pop(commit)
         for sensor_id, keys in pending.records.items():
             self.restore_records(sensor_id, keys)
@@ -138,13 +137,14 @@ class Deduplicator:
             self._fingerprints.add(sensor_id, pending.records.get(sensor_id, ()), prints)
 
     def reset_pending(self) -> None:
-        """Drops pending commits: none became durable. The caller reads back what they did store."""
+        """Drops pending commits, because none became durable. The caller reads back the keys that
+        they did store."""
         self._pending.clear()
         self._open = _Pending()
 
     def forget_slots(self, slots: frozenset[int]) -> None:
-        """Drops the keys of sensors in these slots. Keys of requests stay: they name their slot,
-        and are those of records that were stored. No commit may be pending."""
+        """Drops the keys of sensors in these slots. Request keys stay: each includes its slot, and
+        its records were stored. No commit may be pending."""
         for generation in (self._recent, self._old):
             for sensor_id in [one for one in generation.records if slot_of(one) in slots]:
                 del generation.records[sensor_id]
@@ -157,7 +157,7 @@ class Deduplicator:
         bitmap.update(keys)
 
     def restore_kept(self, sensor_id: int, keys: Iterable[int]) -> None:
-        """Adds keys of rows of `record`; those of `segment` have to be restored first."""
+        """Adds keys of rows of `record`. The keys of `segment` must be restored first."""
         added = list(keys)
         halves = [key ^ HALF for key in added if key & HALF]
         known = self.known_among(sensor_id, halves) if halves else frozenset()

@@ -1,16 +1,16 @@
-"""Detects conflicts: different records that claim the same number of the same channel and host.
+"""Detects conflicts: different records with the same number of the same channel and host.
 
-A record number identifies a record only while the event log is not cleared, and a sender may claim
-any number. So a record whose number is known is a duplicate only if its content matches: the event
-id and the time of the event in seconds, which are the same whichever shipper sends the record,
-unlike its text.
+A record number identifies a record only until the event log is cleared, and a sender may claim any
+number. So a record whose number is stored is a duplicate only if its content matches: the event id,
+and the time of the event in seconds. These are the same whichever shipper sends the record, unlike
+its text.
 
 A fingerprint has 16 bits of the number, so that records with close numbers share a container of a
-roaring bitmap (fast, 2 to 3 bytes each), and a 16-bit hash of the content. A conflict is taken for
-a duplicate when the hash is that of another record with a close number: about 1 in 256.
+roaring bitmap (fast, 2 to 3 bytes each), and a 16-bit hash of the content. A conflict is mistaken
+for a duplicate if another record with a close number has the same hash: about 1 in 256.
 
 The newest CONFLICT_FINGERPRINTS_MAX fingerprints are kept, in two generations. They are not stored:
-a number whose fingerprint is not known (after a restart, or evicted) counts as a duplicate. Not
+a number without a fingerprint (after a restart, or after eviction) counts as a duplicate. Not
 thread-safe.
 """
 
@@ -19,11 +19,15 @@ from collections.abc import Iterable
 from pyroaring import BitMap, BitMap64
 
 from vedette.ingest.record import Record
-from vedette.limits import CONFLICT_FINGERPRINTS_MAX
+from vedette.limits import Limit
+
+CONFLICT_FINGERPRINTS_MAX: Limit[int] = 5_000_000
+"""Newest records, for each worker, whose content is compared when their number arrives again; 2 to
+3 bytes each."""
 
 
 def fingerprint(key: int, record: Record) -> int:
-    """32 bits of a record's number and content, to compare within its sensor."""
+    """Returns a 32-bit hash of a record's number and content, comparable within its sensor."""
     # The lowest bits of a tuple's hash differ too little between similar tuples.
     content = hash((key, record.event_id, record.time_us // 1_000_000)) >> 24 & 0xFFFF
     return (key & 0xFFFF00) << 8 | content
@@ -32,7 +36,8 @@ def fingerprint(key: int, record: Record) -> int:
 class _Generation:
     def __init__(self) -> None:
         self.keys: dict[int, BitMap64] = {}
-        """Keys with a fingerprint, by sensor: dense numbers, so these bitmaps are small."""
+        """Maps sensor id to the keys with a fingerprint: dense numbers, so these bitmaps are
+        small."""
         self.fingerprints: dict[int, BitMap] = {}
         self.count = 0
 
@@ -45,7 +50,7 @@ class FingerprintSet:
         self._old = _Generation()
 
     def add(self, sensor_id: int, keys: Iterable[int], prints: set[int]) -> None:
-        """Adds records of a sensor: their keys and their fingerprints, in any order."""
+        """Adds the keys and fingerprints of a sensor's records, in any order."""
         if self._recent.count >= CONFLICT_FINGERPRINTS_MAX // 2:
             self._old, self._recent = self._recent, _Generation()
         recent = self._recent
@@ -58,14 +63,14 @@ class FingerprintSet:
         recent.count += len(prints)
 
     def has(self, sensor_id: int, print_: int) -> bool:
-        """Whether a record of the sensor with this fingerprint is stored."""
+        """Whether a stored record of the sensor has this fingerprint."""
         return any(
             print_ in generation.fingerprints.get(sensor_id, ())
             for generation in (self._recent, self._old)
         )
 
     def has_key(self, sensor_id: int, key: int) -> bool:
-        """Whether the fingerprint of a record with this key is known."""
+        """Whether a record with this key has a fingerprint."""
         for generation in (self._recent, self._old):
             keys = generation.keys.get(sensor_id)
             if keys is not None and key in keys:

@@ -9,11 +9,14 @@ from threading import Lock
 from typing import Any, Protocol
 
 from vedette.ingest.filter import CompiledFilters, FilterEvaluator, Subject, apply_filters
-from vedette.limits import FILTER_ANCESTORS_LOADED_MAX
+from vedette.limits import Limit
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
 from vedette.model.host import SensorRef
 from vedette.model.ingress_filter import FilterCounts
 from vedette.model.metadata_rank import merge_ranked, ranked
+
+FILTER_ANCESTORS_LOADED_MAX: Limit[int] = 4
+"""Generations of parents that are loaded from the store if they are not in memory."""
 
 
 class ProcessFacts(Protocol):
@@ -27,7 +30,7 @@ class ProcessFacts(Protocol):
 
 
 class FilterVerdicts:
-    """Which processes' events the filters drop from one commit."""
+    """The processes of one commit whose events the filters drop."""
 
     __slots__ = ("_filters", "_memory", "_note", "_verdicts")
 
@@ -44,9 +47,9 @@ class FilterVerdicts:
         self._note = note
 
     def kept(self, outcomes: list[Outcome], byte_count: int) -> list[Outcome]:
-        """The outcomes that are stored of a record with `byte_count` bytes. Facts of dropped
-        processes are kept in memory, so that their later events are filtered too, and have
-        metadata once the filter is removed."""
+        """Returns the outcomes to store of a record with `byte_count` bytes. Keeps facts of dropped
+        processes in memory, so that their later events are filtered too, and have metadata once the
+        filter is removed."""
         dropped: list[tuple[Outcome, int]] = []
         kept = apply_filters(outcomes, self._verdicts, self._filters, dropped)
         if dropped:
@@ -58,7 +61,8 @@ class FilterVerdicts:
         return kept
 
     def _counted(self, dropped: list[tuple[Outcome, int]], share: float) -> FilterCounts:
-        """Facts of a process are no event, and have their share of the record."""
+        """Counts the dropped outcomes by filter. Facts of a process are not an event, but have a
+        share of the record's bytes."""
         counts = FilterCounts()
         for number in {number for _, number in dropped}:
             mine = [outcome for outcome, by in dropped if by == number]
@@ -69,7 +73,7 @@ class FilterVerdicts:
 
 
 class IngestFilters:
-    """The current filters, and what they did since the last `take_counts`."""
+    """The current filters, and their counts since the last `take_counts`."""
 
     def __init__(self, memory: ProcessFacts) -> None:
         self._memory = memory
@@ -82,7 +86,7 @@ class IngestFilters:
         self._judge = FilterEvaluator(filters, self._memory.facts) if filters else None
 
     def take_counts(self) -> FilterCounts:
-        """What they did since the last call."""
+        """Returns the counts since the last call."""
         with self._lock:
             counts, self._counts = self._counts, FilterCounts()
         return counts
@@ -92,8 +96,8 @@ class IngestFilters:
             self._counts.add(counts)
 
     def judge(self, records: Iterable[tuple[SensorRef, list[Outcome]]]) -> FilterVerdicts | None:
-        """The verdicts for a commit, given the sensor and the outcomes of each of its records;
-        None when nothing is dropped."""
+        """Returns the verdicts for a commit, given the sensor and the outcomes of each record; None
+        if nothing is dropped."""
         judge = self._judge
         if judge is None:
             return None
@@ -108,11 +112,11 @@ class IngestFilters:
     def _load(
         self, judge: FilterEvaluator, subjects: dict[str, Subject], new: dict[str, dict[str, Any]]
     ) -> None:
-        """Loads metadata of the processes, and of their ancestors where filters test these."""
+        """Loads metadata of the processes, and of their ancestors if filters test ancestors."""
         loaded = self._memory.recall(subjects)
         if not judge.filters.inherited_mask:
             return
-        # The parents of all others were loaded together with them.
+        # Parents of all other processes were loaded together with them.
         generation, facts = {*new, *loaded}, self._memory.facts
         for _ in range(FILTER_ANCESTORS_LOADED_MAX):
             parents = {
@@ -128,7 +132,7 @@ class IngestFilters:
 def _collect(
     records: Iterable[tuple[SensorRef, list[Outcome]]],
 ) -> tuple[dict[str, Subject], dict[str, dict[str, Any]]]:
-    """The processes of a commit with their sensors, and the facts it has of processes."""
+    """Returns the processes of a commit with their sensors, and the commit's facts of processes."""
     subjects: dict[str, Subject] = {}
     facts: dict[str, dict[str, Any]] = {}
     sensors: dict[int, Subject] = {}
@@ -138,7 +142,8 @@ def _collect(
             subject = Subject(sensor.id, sensor.group_id, sensor.os_type, sensor.takes_filters)
             sensors[sensor.id] = subject
         for outcome in outcomes:
-            # Compared by identity, once for every event; mypy narrows no union by a kept type.
+            # Identity comparison, once for every event; mypy does not narrow the union by a stored
+            # type.
             kind = type(outcome)
             if kind is BinarySeen or kind is Kept:
                 continue

@@ -1,4 +1,4 @@
-"""Packs the rows of a processed commit into the tables that are written."""
+"""Packs the rows of a processed commit into the tables to write."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ from vedette.store.write.commit import (
 
 
 class PackedCommit(Struct):
-    """A commit as it is written, and the receipts to return once it is durable."""
+    """The tables of a commit, and the receipts to return once they are durable."""
 
     seq: int
     tables: CommitTables
@@ -35,7 +35,7 @@ def pack(prepared: ProcessedBatch) -> PackedCommit:
 
 
 def commit_of(prepared: ProcessedBatch) -> Commit:
-    """The rows of a processed commit."""
+    """Returns the rows of a processed commit."""
     for part in prepared.assigned.parts:
         part.metadata["seq"] = prepared.seq
         part.metadata["first_server_update"] = prepared.now_us
@@ -50,7 +50,6 @@ def commit_of(prepared: ProcessedBatch) -> Commit:
             ProcessWindow(part.partition_ms, part.process_id, part.sensor_id, part.window_ms)
             for part in prepared.assigned.entered
         ],
-        corrections=prepared.assigned.corrections,
         hits=[
             HitRow(
                 prepared.partition_ms,
@@ -67,7 +66,6 @@ def commit_of(prepared: ProcessedBatch) -> Commit:
             )
             for (sensor_id, outcome), keys in prepared.unstored.items()
         ],
-        seq=prepared.seq,
     )
 
 
@@ -101,7 +99,7 @@ def _binaries(prepared: ProcessedBatch) -> Iterator[BinaryRow]:
 
 
 def _sightings(sighting: BinarySighting) -> Iterator[BinarySeen]:
-    """One row for each path of a binary, and one for the last time it was seen."""
+    """Yields one row for each path of a binary, and one for its last sighting."""
     seen = sighting.binary
     for path in sorted(sighting.paths) or [""]:
         yield _at(seen, path, seen.time_us)

@@ -1,8 +1,8 @@
 """Backfill of parent metadata into children.
 
 A creation record names the parent, but may lack the parent's hashes and user. They are copied from
-the parent's own metadata as soon as it is cached. Of evicted parents a reader looks up what is
-missing when it is read.
+the parent's own metadata as soon as it is cached. For evicted parents, the read path looks up the
+missing values.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _COPIED: Final[Mapping[str, str]] = {
     "parent_sha256": "process_sha256",
     "parent_username": "username",
 }
-"""Column of the child, and the parent's column that it is copied from."""
+"""Maps column of the child to the parent's column that it is copied from."""
 
 _SOURCES: Final = frozenset(_COPIED.values())
 
@@ -33,7 +33,7 @@ class ParentBackfill:
         self._waiting.clear()
 
     def note(self, process_id: str, sensor_id: int, facts: Facts) -> None:
-        """Adds or drops a process, by whether it lacks anything of its parent."""
+        """Adds a process if it lacks metadata of its parent; removes it otherwise."""
         parent_id = facts.get("parent_id")
         if not parent_id or parent_id == unknown_parent_id(sensor_id):
             return
@@ -52,14 +52,14 @@ class ParentBackfill:
                 del self._waiting[parent_id]
 
     def waiting_for(self, process_id: str, changed: Facts) -> list[str]:
-        """The children to backfill after `changed`, the changed columns of a process."""
+        """Returns the children to backfill after `changed`, the changed columns of a process."""
         if process_id not in self._waiting or _SOURCES.isdisjoint(changed):
             return []
         return list(self._waiting[process_id])
 
 
 def backfill(parent: Facts, child: Facts, changed: Facts = _NOTHING) -> dict[str, Any]:
-    """Values to copy from a parent: those that neither `child` nor `changed` has."""
+    """Returns the values to copy from a parent: those that neither `child` nor `changed` has."""
     return {
         name: parent[own]
         for name, own in _COPIED.items()

@@ -1,8 +1,8 @@
 """Membership filter for stored process ids, so that new processes skip a store lookup.
 
-Most processes that are not in memory are new, and looking up two thousand of them takes as long as
-processing a thousand events. The filter holds a 32-bit hash of each process that is stored or was
-evicted from memory, in a roaring bitmap (about 2.5 bytes each). No false negatives; a false
+Most processes that are not in memory are new, and a lookup of two thousand of them takes as long as
+the processing of a thousand events. The filter has a 32-bit hash of each process that is stored or
+was evicted from memory, in a roaring bitmap (about 2.5 bytes each). No false negatives; a false
 positive (0.02% at one million ids) costs one needless lookup.
 
 Not thread-safe: owned by the batch processor.
@@ -21,12 +21,13 @@ class ProcessHashes(Protocol):
     """Source of the hashes of stored processes."""
 
     def process_hashes(self) -> BitMap | None:
-        """The hashes of all stored processes; None when other servers store too, or when there
-        are more than `STORED_HASHES_MAX`."""
+        """Returns the hashes of all stored processes; None if other servers store too, or there are
+        more than `STORED_HASHES_MAX`."""
 
 
 class ProcessFilter:
-    """See the module. The hashes of stored processes are loaded at the first lookup."""
+    """Membership filter (see the module docstring). Loads the hashes of stored processes at the
+    first lookup."""
 
     def __init__(self, store: ProcessHashes) -> None:
         self._store = store
@@ -39,18 +40,18 @@ class ProcessFilter:
         self._stored = BitMap()
 
     def begin_anew(self) -> None:
-        """Loads the hashes again at the next lookup: stored processes were added or removed by
-        other means."""
+        """Loads the hashes again at the next lookup, because stored processes were added or removed
+        by other means."""
         self._stored = None
         self._is_usable = True
 
     def note(self, process_ids: Iterable[str]) -> None:
-        """Adds processes that are, or may become, stored."""
+        """Adds processes that are or may become stored."""
         if len(self._evicted) <= STORED_HASHES_MAX:
             self._evicted.update(map(process_hash, process_ids))
 
     def among(self, process_ids: Sequence[str]) -> Sequence[str]:
-        """The ids that may be stored; all of them where the filter cannot decide."""
+        """Returns the ids that may be stored; all of them if the filter cannot decide."""
         if self._stored is None and self._is_usable:
             self._stored = self._store.process_hashes()
             self._is_usable = self._stored is not None

@@ -1,26 +1,31 @@
-"""Asks the rules of every event of a commit, while what filters, folding and storing leave out is
-still there.
+"""Evaluates the detection rules on every event of a commit, including data that filters, folding
+and storing leave out.
 
-It runs after segments were assigned: by then the assigner knows all that is known of the processes
-of the commit and of their parents. Records that the server does not keep are judged, too; those
-that are duplicates, rejected, or dropped by an ingress filter are not.
+Runs after segments were assigned: by then the assigner has all metadata of the commit's processes
+and of their parents. Rules also see records that the server does not keep, but not records that are
+duplicates, rejected, or dropped by an ingress filter.
 
-Hits are collapsed by rule and process (or record) within a commit: the first one has its values,
-the others are counted. Hits that a correlation is about differ by the values it asks for.
+Hits are collapsed by rule and process (or record) within a commit: the first hit has its values,
+the others are counted. Hits that a correlation uses stay separate if the values it groups by
+differ. A rule that fires often loses detail, never attribution:
+
+    `RULE_HITS_A_COMMIT_MAX` hits of a rule, the first on each host    all values of the event
+    `RULE_HITS_PLAIN_MAX`, `CORRELATED_HITS_PLAIN_MAX` further hits    host, process, time, group
+    the rest                                                           a count per rule and host
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import thread_time_ns
-from typing import Final
+from typing import Any, Final
 
 import structlog
 import xxhash
 from msgspec import Struct
 
-from vedette import limits
 from vedette.detect.anchors import Anchor
 from vedette.detect.frequency import NOTHING_KNOWN, FrequencySample
 from vedette.detect.judged_rule import JudgedRule
+from vedette.detect.process_fields import Facts as FactsOf
 from vedette.detect.process_fields import process_lookup
 from vedette.detect.rule import Rule
 from vedette.detect.rule_set import RuleSet
@@ -31,15 +36,42 @@ from vedette.detect.views.windows import (
     ACTOR_GUIDS,
     TARGET_GUIDS,
     event_of_record,
+    is_plain,
     sources_of_record,
 )
 from vedette.ingest.record import Record
+from vedette.limits import Limit
 from vedette.model.event import BinarySeen, Facts, Kept, Outcome
-from vedette.model.findings.detection import RuleCost, RuleHit
+from vedette.model.findings.detection import FURTHER_HITS, UNCORRELATED, RuleCost, RuleHit
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
 from vedette.pipeline.batch.host_cache import Host
 from vedette.pipeline.batch.segment_assigner import SegmentAssigner
 from vedette.pipeline.receipt_outcomes import NOT_KEPT
+
+DETECT_SAMPLE_EVENTS: Limit[int] = 4_096
+"""Events that are sampled for their values before rules choose the anchors of their lookup."""
+
+RULE_HITS_A_COMMIT_MAX: Limit[int] = 1_000
+"""Hits of one rule in one commit that keep the values of their event, besides the first hit on each
+host. Further hits keep their host, process, time and the values that correlations group by."""
+
+RULE_HITS_PLAIN_MAX: Limit[int] = 10_000
+"""Hits without the values of their event in one commit, over all rules that no correlation names.
+Further hits are counted per rule and host. An alert takes about 50 us to count such a hit."""
+
+CORRELATED_HITS_PLAIN_MAX: Limit[int] = 50_000
+"""Hits without the values of their event in one commit, over all rules that correlations name: as
+many as a commit has events. Further hits are counted per rule and host and reach no correlation."""
+
+RULE_HIT_CHARS_MAX: Limit[int] = 65_536
+"""Characters of all event values stored with a hit."""
+
+RULE_HIT_VALUE_CHARS_MAX: Limit[int] = 8_192
+"""Characters of one value stored with a hit; a Windows command line has up to 32,767."""
+
+RULE_HIT_NAME_CHARS_MAX: Limit[int] = 256
+"""Characters of the name of a value stored with a hit."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -47,22 +79,49 @@ _PRODUCTS: Final = {"osx": "macos", "": "linux"}
 _CREATION: Final = "/process_creation"
 
 
+_HitKey = tuple[str, int, str, tuple[object, ...]]
+"""Rule, sensor, subject, and the time and values that correlations group by."""
+
+
 class Judged(Struct):
     """The hits of a commit by rule and subject."""
 
-    hits: dict[tuple[str, int, str, tuple[object, ...]], RuleHit]
-    first_of: dict[str, RuleHit]
-    """The first hit of each rule, which also counts those above the limit."""
+    hits: dict[_HitKey, RuleHit]
     rows_of: dict[str, int]
+    """Maps rule id to the number of its hits with the values of their event."""
+    hosts: set[tuple[str, int]]
+    """(rule, sensor) pairs that have a hit with the values of its event."""
+    plain: int = 0
+    """Number of hits without the values of their event, of rules that no correlation names."""
+    plain_correlated: int = 0
+    """Number of hits without the values of their event, of rules that correlations name."""
+
+    def takes_details(self, rule_id: str, sensor_id: int) -> bool:
+        """Counts one more hit; returns whether it keeps the values of its event."""
+        rows = self.rows_of.get(rule_id, 0)
+        host = (rule_id, sensor_id)
+        if rows >= RULE_HITS_A_COMMIT_MAX and host in self.hosts:
+            return False
+        self.rows_of[rule_id] = rows + 1
+        self.hosts.add(host)
+        return True
+
+    def takes_plain(self, *, is_correlated: bool) -> bool:
+        """Counts one more hit without the values of its event; returns whether it is kept
+        separately."""
+        if is_correlated:
+            self.plain_correlated += 1
+            return self.plain_correlated <= CORRELATED_HITS_PLAIN_MAX
+        self.plain += 1
+        return self.plain <= RULE_HITS_PLAIN_MAX
 
 
 OnHit = Callable[[Rule, Event, Host, str], None]
-"""Called for each hit of `each_hit`, with the rule, the event, its host and its process id."""
+"""Callback of `each_hit`, with the rule, the event, its host and its process id."""
 
 
 class RuleJudge:
-    """The rules that are in force, and what they cost. Not thread-safe: owned by the batch
-    processor."""
+    """The active rules and their costs. Not thread-safe: owned by the batch processor."""
 
     def __init__(self, assigner: SegmentAssigner) -> None:
         self.generation = 0
@@ -76,9 +135,9 @@ class RuleJudge:
         self._is_failing = False
 
     def use(self, generation: int, rules: Sequence[JudgedRule]) -> None:
-        """Sets the rules from the next commit on. They are looked up by anchors that were measured
-        for earlier rules, and by guessed ones until `DETECT_SAMPLE_EVENTS` events have shown which
-        are rare."""
+        """Sets the rules from the next commit on. They are looked up by anchors measured for
+        earlier rules, and by estimated ones until `DETECT_SAMPLE_EVENTS` events have shown which
+        anchors are rare."""
         self.generation = generation
         self._rules = tuple(_readable(rules))
         self._grouping_fields = {
@@ -92,12 +151,13 @@ class RuleJudge:
             self._sample = sample if sample.is_needed else None
 
     def take_costs(self) -> list[RuleCost]:
-        """What rules cost and found since the last call; without those that nothing led to."""
+        """Returns costs and hits of rules since the last call, without rules that were never
+        candidates."""
         return [] if self._set is None else self._set.take_costs()
 
     def judge(self, batches: Iterable[DecodedBatch]) -> list[RuleHit]:
-        """The hits of a commit, in order of the first event of each."""
-        judged = Judged({}, {}, {})
+        """Returns the hits of a commit, in order of the first event of each."""
+        judged = Judged({}, {}, set())
         for batch in batches:
             for n, event, hit_rules, process_id in self._hits(batch):
                 host, record = batch.hosts[n], batch.records[n]
@@ -107,7 +167,7 @@ class RuleJudge:
         return list(judged.hits.values())
 
     def each_hit(self, batches: Iterable[DecodedBatch], on_hit: OnHit) -> None:
-        """Calls `on_hit` for every hit, not collapsed."""
+        """Calls `on_hit` for every hit, without collapsing."""
         for batch in batches:
             for n, event, hit_rules, process_id in self._hits(batch):
                 for rule in hit_rules:
@@ -115,11 +175,11 @@ class RuleJudge:
 
     @property
     def events(self) -> int:
-        """Events that any rule was asked of, since the rules were set."""
+        """Events on which any rule was evaluated since the rules were set."""
         return 0 if self._set is None else self._set.events
 
     def _hits(self, batch: DecodedBatch) -> Iterator[tuple[int, Event, list[Rule], str]]:
-        """Place in the batch, event, the rules that fire on it, and the process that acts."""
+        """Yields (index in the batch, event, rules that fire on it, id of the acting process)."""
         if self._set is None:
             return
         for n, (record, host, result) in enumerate(
@@ -132,58 +192,66 @@ class RuleJudge:
             else:
                 continue
             try:
-                for event, actor in self._events(record, host, outcomes):
-                    rules = self._judged(event)
-                    if rules:
-                        yield n, event, rules, actor()
+                if record.vedette_record == "windows":
+                    made = RecordEvent(record, host, outcomes, self._assigner.facts)
+                    if rules := self._judged_record(made):
+                        yield n, made.event(), rules, made.actor()
+                    continue
+                for event in self._events(record, host, outcomes):
+                    if rules := self._judged(event):
+                        yield n, event, rules, event.process_id
             except Exception as error:
-                # The record itself is stored: only the rest of its rules go without it.
+                # The record itself is stored; only its remaining rules are skipped.
                 if not self._is_failing:
                     log.exception("rules could not be asked of a record", error=str(error))
                     self._is_failing = True
 
+    def _judged_record(self, made: "RecordEvent") -> list[Rule]:
+        """Returns the rules that fire on an event-log record. Builds its event only if a rule may
+        match, which is rare."""
+        rules, record = self._set, made.record
+        assert rules is not None
+        if not rules.wants(made.sources):
+            return []
+        if self._sample is not None or not is_plain(record):
+            return self._judged(made.event())
+        found = rules.candidates_of(
+            made.sources, record.event_id, record.data, made.facts, made.event
+        )
+        if not found:
+            return []
+        fired = rules.firing_among(found, made.event())
+        self._report_broken()
+        return fired
+
     def _judged(self, event: Event) -> list[Rule]:
         assert self._set is not None
         found = self._set.firing(event)
-        while self._set.broken:
-            rule_id, error = self._set.broken.pop()
-            log.error("a rule cannot be asked; it is left out", rule=rule_id, error=error)
+        self._report_broken()
         if self._sample is not None:
             self._sample.add(event)
-            if self._sample.events >= limits.DETECT_SAMPLE_EVENTS:
+            if self._sample.events >= DETECT_SAMPLE_EVENTS:
                 self._frequency = self._sample.shares()
                 self._set.use_frequency(self._frequency)
                 self._sample = None
         return found
 
-    def _events(
-        self, record: Record, host: Host, outcomes: list[Outcome]
-    ) -> Iterator[tuple[Event, Callable[[], str]]]:
-        """The events of a record, each with the identity of its process."""
+    def _report_broken(self) -> None:
         assert self._set is not None
+        while self._set.broken:
+            rule_id, error = self._set.broken.pop()
+            log.error("a rule cannot be asked; it is left out", rule=rule_id, error=error)
+
+    def _events(self, record: Record, host: Host, outcomes: list[Outcome]) -> Iterator[Event]:
+        """Yields the events of a record that does not come from an event log."""
         facts = self._assigner.facts
-        if record.vedette_record == "windows":
-            sources = sources_of_record(record)
-            if not self._set.wants(sources):
-                return
-            actor = _actor(record, host, outcomes)
-            is_creation = sources[0].endswith(_CREATION)
-            known = process_lookup(
-                actor,
-                facts,
-                is_creation=is_creation,
-                target_id=lambda: _named(record, host, TARGET_GUIDS),
-            )
-            yield event_of_record(record, "", known), actor
-            return
         os_type = host.sensor.os_type
         product = _PRODUCTS.get(os_type, os_type)
 
         def known_of(process_id: str) -> Lookup:
             return process_lookup(lambda: process_id, facts, is_creation=False)
 
-        for event in events_of_outcomes(record, outcomes, product, known_of):
-            yield event, _constant(event.process_id)
+        return events_of_outcomes(record, outcomes, product, known_of)
 
     def _add(
         self,
@@ -198,31 +266,43 @@ class RuleJudge:
         values = () if apart is None else (event.time_us, *map(event.value, apart))
         key = (rule.id, host.sensor.id, subject, values)
         known = judged.hits.get(key)
-        if known is None and judged.rows_of.get(rule.id, 0) >= limits.RULE_HITS_A_COMMIT_MAX:
-            known = judged.first_of[rule.id]
+        has_details = known is None and judged.takes_details(rule.id, host.sensor.id)
+        event_values: dict[str, str] = {}
+        if known is None and not has_details:
+            if judged.takes_plain(is_correlated=apart is not None):
+                event_values = _bounded((name, event.value(name)) for name in apart or ())
+            else:
+                key = (rule.id, host.sensor.id, FURTHER_HITS, ())
+                known = judged.hits.get(key)
+                subject, process_id = FURTHER_HITS, ""
+                event_values = {} if apart is None else {UNCORRELATED: "true"}
         if known is not None:
             known.count += 1
+            known.time_us = min(known.time_us, event.time_us)
             known.last_us = max(known.last_us, event.time_us)
             return
-        hit = judged.hits[key] = RuleHit(
+        process = self._assigner.facts(process_id)
+        judged.hits[key] = RuleHit(
             rule_id=rule.id,
+            rule_name=rule.title,
+            level=rule.level,
             generation=self.generation,
             sensor_id=host.sensor.id,
             subject=subject,
             process_id=process_id,
             segment_id=self._assigner.newest_segment(process_id) if process_id else 0,
-            md5=str(self._assigner.facts(process_id).get("process_md5", "")),
+            process_name=str(process.get("process_name", "")),
+            username=str(process.get("username", "")),
+            md5=str(process.get("process_md5", "")),
             time_us=event.time_us,
             last_us=event.time_us,
-            matched=_bounded(matched_fields(rule.condition, event).items()),
-            event=_snapshot(rule, event),
+            matched=_bounded(matched_fields(rule.condition, event).items()) if has_details else {},
+            event=_snapshot(rule, event) if has_details else event_values,
         )
-        judged.first_of.setdefault(rule.id, hit)
-        judged.rows_of[rule.id] = judged.rows_of.get(rule.id, 0) + 1
 
 
 def _readable(rules: Iterable[JudgedRule]) -> Iterator[Rule]:
-    """The rules, without those that cannot be read: a commit must not fail because of one."""
+    """Yields the rules that can be decoded, because an undecodable rule must not fail a commit."""
     for one in rules:
         try:
             yield one.rule()
@@ -230,26 +310,64 @@ def _readable(rules: Iterable[JudgedRule]) -> Iterator[Rule]:
             log.error("a rule cannot be read; it is left out", rule=one.id, error=str(error))
 
 
-def _actor(record: Record, host: Host, outcomes: list[Outcome]) -> Callable[[], str]:
-    """Identity of an event-log record's acting process, "" for one without any: the one that the
-    record names, else the one that its first event was assigned to."""
+class RecordEvent:
+    """The event of an event-log record, and the acting process; each is computed on first use."""
 
-    def actor() -> str:
-        named = _named(record, host, ACTOR_GUIDS)
-        if named:
-            return named
-        first = outcomes[0] if outcomes else None
-        if first is None or isinstance(first, BinarySeen | Kept):
-            return ""
-        if isinstance(first, Facts) and first.values and not first.values.get("creation_observed"):
-            return ""  # without values it is an event that another record reported as well
-        return first.process_id
+    __slots__ = ("_event", "_facts", "_facts_of", "_host", "_outcomes", "record", "sources")
 
-    return actor
+    def __init__(
+        self, record: Record, host: Host, outcomes: list[Outcome], facts_of: FactsOf
+    ) -> None:
+        self.record = record
+        self.sources = sources_of_record(record)
+        self._host = host
+        self._outcomes = outcomes
+        self._facts_of = facts_of
+        self._facts: Mapping[str, Any] | None = None
+        self._event: Event | None = None
+
+    def event(self) -> Event:
+        """Returns the event, whose values come from the metadata of its processes."""
+        if self._event is None:
+            record, host, outcomes = self.record, self._host, self._outcomes
+            # The closures must not refer to `self`: a cycle lives until it is garbage-collected.
+            known = process_lookup(
+                lambda: _actor(record, host, outcomes),
+                self._facts_of,
+                is_creation=self.sources[0].endswith(_CREATION),
+                target_id=lambda: _named(record, host, TARGET_GUIDS),
+            )
+            self._event = event_of_record(record, "", known)
+        return self._event
+
+    def facts(self) -> Mapping[str, Any]:
+        """Returns the metadata of the acting process."""
+        if self._facts is None:
+            actor = self.actor()
+            self._facts = self._facts_of(actor) if actor else {}
+        return self._facts
+
+    def actor(self) -> str:
+        """Returns the id of the acting process, "" for a record without one."""
+        return _actor(self.record, self._host, self._outcomes)
+
+
+def _actor(record: Record, host: Host, outcomes: list[Outcome]) -> str:
+    """Returns the process that a record names as acting, else the process of its first event; ""
+    for a record without one."""
+    named = _named(record, host, ACTOR_GUIDS)
+    if named:
+        return named
+    first = outcomes[0] if outcomes else None
+    if first is None or isinstance(first, BinarySeen | Kept):
+        return ""
+    if isinstance(first, Facts) and first.values and not first.values.get("creation_observed"):
+        return ""  # without values it is an event that another record also reported
+    return first.process_id
 
 
 def _named(record: Record, host: Host, names: Iterable[str]) -> str:
-    """The process of the first of these members that names a known one."""
+    """Returns the id of the process that the first of these fields with a cached process names."""
     for name in names:
         guid = record.data.get(name)
         known = host.context.named(guid) if isinstance(guid, str) and guid else None
@@ -258,12 +376,8 @@ def _named(record: Record, host: Host, names: Iterable[str]) -> str:
     return ""
 
 
-def _constant(process_id: str) -> Callable[[], str]:
-    return lambda: process_id
-
-
 def _record_name(key: int, record: Record, event: Event) -> str:
-    """Names a record of no process: by its number, or by what it says."""
+    """Returns a name for a record without a process, from its number or its content."""
     if key:
         return f"record:{key:x}"
     said = f"{record.time_us}\x00{record.channel}\x00{record.event_id}\x00" + "\x00".join(
@@ -273,21 +387,21 @@ def _record_name(key: int, record: Record, event: Event) -> str:
 
 
 def _snapshot(rule: Rule, event: Event) -> dict[str, str]:
-    """The event's own values, and those of its process that the rule asked for."""
+    """Returns the event's own values, and the values of its process that the rule reads."""
     own = ((str(name), text_of(value)) for name, value in event.data.items())
     asked = ((name, event.value(name)) for name in sorted(rule.fields.difference(event.data)))
     return _bounded((*own, *asked))
 
 
 def _bounded(values: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Values that are not empty, cut where they are long, as many as have room."""
+    """Returns the values that are not empty, truncated, up to the total size limit."""
     found: dict[str, str] = {}
-    room = limits.RULE_HIT_CHARS_MAX
+    room = RULE_HIT_CHARS_MAX
     for name, value in values:
         if not value:
             continue
-        name = name[: limits.RULE_HIT_NAME_CHARS_MAX]
-        value = value[: min(limits.RULE_HIT_VALUE_CHARS_MAX, room)]
+        name = name[:RULE_HIT_NAME_CHARS_MAX]
+        value = value[: min(RULE_HIT_VALUE_CHARS_MAX, room)]
         room -= len(name) + len(value)
         if room <= 0:
             break

@@ -1,10 +1,10 @@
-"""Assigns each draft to a segment, and gives every segment of a process its best metadata.
+"""Assigns drafts to segments, and stores the best metadata of a process in each of its segments.
 
-Metadata and segments of recent processes are cached; a miss is read back from the store. The first
-partial row of a process in a window carries all its metadata, later rows only what changed. Late
-metadata is added to earlier segments by partial rows without events. The engine merges those by
-`max`; where the metadata with the better rank (`model/metadata_rank.py`) is a smaller value, a
-`Correction` is made as well.
+The metadata and segments of recent processes are cached; a miss is read from the store. The first
+partial row of a process in a window has all its metadata, later rows only the changes. Late
+metadata is added to earlier segments by partial rows without events. Columns that are decided by
+rank (`model/metadata_rank.py`) are written as whole groups, so that the engine's merge keeps the
+best claim.
 
 Not thread-safe: owned by one ingest worker. When a commit fails, `reset` drops the cache.
 """
@@ -13,28 +13,32 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from vedette.ingest.context.process_state import interned
-from vedette.limits import SEGMENT_EVENTS_MAX
+from vedette.limits import Limit
 from vedette.model.columns import METADATA
 from vedette.model.ids import sensor_of, slot_of
 from vedette.model.metadata_rank import (
-    RANK_COLUMN_OF,
     RANK_COLUMNS,
     TOKENS_OF,
     merge_ranked,
-    withdrawn,
+    raise_ranks,
+    whole_claims,
 )
-from vedette.model.segment import Correction, Draft, PartialSegment
+from vedette.model.segment import Draft, PartialSegment
 from vedette.model.tokens import cmdline_tokens
 from vedette.pipeline.batch.parent_backfill import ParentBackfill, backfill
 from vedette.pipeline.batch.process_filter import ProcessFilter, ProcessHashes
 from vedette.pipeline.time_windows import TimeWindows
 
+SEGMENT_EVENTS_MAX: Limit[int] = 10_000
+"""Maximum events of one segment, after which the next segment of the window begins. Equals the
+default limit of the `/event` routes (`CoreServicesMaxEventResultsPerProcess`)."""
+
 
 class SegmentPlace(Struct, gc=False):
-    """A stored segment, and how many events it holds."""
+    """Location of a stored segment, and its number of events."""
 
     partition_ms: int
     window_ms: int
@@ -43,46 +47,41 @@ class SegmentPlace(Struct, gc=False):
 
 
 class AssignedRows(Struct):
-    """Rows to write. `entered` are those of `parts` that are the first of their process in a
+    """Rows to write. `entered` has the rows of `parts` that are the first of their process in a
     window."""
 
     parts: list[PartialSegment]
     entered: list[PartialSegment]
-    corrections: list[Correction] = field(default_factory=list)
 
 
 class ProcessLookup(ProcessHashes, Protocol):
-    """Lookup of stored processes."""
+    """Lookup of stored processes by id."""
 
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        """Known metadata and segments, ordered by segment id, of those that have any."""
+        """Maps process id to (metadata, segments ordered by segment id); omits unknown
+        processes."""
 
 
 class _CachedProcess(Struct, gc=False):
     facts: dict[str, Any]
     places: list[SegmentPlace]
-    """Every segment of the process, the newest last."""
-    is_corrected: bool = False
-    """Whether a stored value was replaced by a smaller one: from then on plain rows may lose
-    against what is stored, and every change is a correction too."""
+    """All segments of the process, the newest last."""
 
 
 _EMPTY: dict[str, Any] = {}
 
 _UNIQUE = frozenset(("process_guid", "parent_id", *TOKENS_OF, *TOKENS_OF.values()))
-"""Texts that hardly two processes have in common."""
+"""Columns whose strings are nearly unique per process."""
 
 _INTERNED = frozenset(one.name for one in METADATA if one.type == "text").difference(_UNIQUE)
-"""Texts that repeat over processes: one object each saves an eighth of the cache's memory."""
-
-_SNAPSHOT = (*RANK_COLUMN_OF, *RANK_COLUMNS)
-"""What a correction carries."""
+"""Columns whose strings repeat between processes. Interning them saves 1/8 of the cache's
+memory."""
 
 
 class SegmentAssigner:
-    """LRU cache of processes, at most `capacity` of them, and their assignment to segments."""
+    """LRU cache of at most `capacity` processes, and their assignment to segments."""
 
     def __init__(self, lookup: ProcessLookup, capacity: int) -> None:
         self._lookup = lookup
@@ -93,24 +92,24 @@ class SegmentAssigner:
         self._process_filter = ProcessFilter(lookup)
 
     def begin_empty(self) -> None:
-        """Declares the store empty and this the only writer: only evicted processes are looked
-        up."""
+        """Declares that the store is empty and this is the only writer, so that only evicted
+        processes are looked up."""
         self._process_filter.begin_empty()
 
     def reset(self) -> None:
-        """Drops the cache: it may describe rows that were never stored."""
+        """Drops the cache, because it may describe rows that were never stored."""
         self._process_filter.note(self._known)
         self._known.clear()
         self._parents.reset()
 
     def forget_slots(self, slots: frozenset[int]) -> None:
-        """Drops the processes of sensors in these slots."""
+        """Drops the cached processes of sensors in these slots."""
         for process_id in [one for one in self._known if slot_of(sensor_of(one) or 0) in slots]:
             known = self._known.pop(process_id)
             self._parents.drop(process_id, known.facts)
 
     def recall(self, process_ids: Iterable[str]) -> list[str]:
-        """Loads these processes into the cache; returns those that were not in it."""
+        """Loads processes into the cache. Returns those that were not cached."""
         missing = [process_id for process_id in process_ids if process_id not in self._known]
         self._load(missing)
         for process_id in missing:
@@ -118,23 +117,27 @@ class SegmentAssigner:
         return missing
 
     def facts(self, process_id: str) -> dict[str, Any]:
-        """Cached metadata of a process, empty on a miss: not to be changed."""
+        """Returns the cached metadata of a process, which callers must not change; empty on a
+        miss."""
         known = self._known.get(process_id)
         return _EMPTY if known is None else known.facts
 
     def newest_segment(self, process_id: str) -> int:
-        """Id of the newest segment of a cached process, 0 where nothing is stored of it."""
+        """Returns the id of the newest segment of a cached process; 0 if it has no stored
+        segment."""
         known = self._known.get(process_id)
         return known.places[-1].segment_id if known is not None and known.places else 0
 
     def cache_claims(self, process_id: str, claims: dict[str, Any]) -> None:
-        """Caches metadata that is not stored: of a process whose events are filtered. `claims` have
-        rank columns."""
+        """Caches metadata that is not stored, because the events of its process are filtered.
+        `claims` have rank columns."""
         known = self._known.setdefault(process_id, _CachedProcess({}, []))
-        _learn(known.facts, claims)
+        before = _ranks(known.facts)
+        raise_ranks(known.facts, _learn(known.facts, claims), before)
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
-        """Segments of these partitions get no late metadata: a row would re-create them."""
+        """Excludes segments of these partitions from late metadata, since a row would re-create the
+        partition."""
         before, self._unmounted = self._unmounted, frozenset(unmounted)
         if self._unmounted == before:
             return
@@ -144,7 +147,8 @@ class SegmentAssigner:
     def place(
         self, drafts: dict[str, Draft], windows: TimeWindows, hosts: dict[int, dict[str, Any]]
     ) -> AssignedRows:
-        """Partial rows for the drafts. `hosts` gives the `columns.HOST` values by sensor id."""
+        """Returns partial rows for the drafts. `hosts` maps sensor id to the `columns.HOST`
+        values."""
         self._load([process_id for process_id in drafts if process_id not in self._known])
         assigned = AssignedRows([], [])
         for process_id, draft in drafts.items():
@@ -164,7 +168,7 @@ class SegmentAssigner:
         return assigned
 
     def _complete_from_parent(self, draft: Draft, facts: dict[str, Any]) -> None:
-        """Completes a draft that names a cached parent with the parent's metadata."""
+        """Adds a cached parent's metadata to a draft that names the parent."""
         parent = self._known.get(draft.facts.get("parent_id", ""))
         if parent is not None:
             draft.facts.update(backfill(parent.facts, facts, draft.facts))
@@ -172,14 +176,16 @@ class SegmentAssigner:
     def _backfill_children(
         self, draft: Draft, changed: dict[str, Any], facts: dict[str, Any], assigned: AssignedRows
     ) -> None:
-        """Backfills the changed metadata of a process into all segments of its children."""
+        """Copies changed metadata of a process into all segments of its children."""
         for child_id in self._parents.waiting_for(draft.process_id, changed):
             known = self._known[child_id]
             copied = backfill(facts, known.facts)
+            before = _ranks(known.facts)
             known.facts.update(copied)
             child = Draft(child_id, draft.sensor_id)
             if copied:
-                assigned.parts += [_partial(child, place, dict(copied)) for place in known.places]
+                late = whole_claims(known.facts, copied, before)
+                assigned.parts += [_partial(child, place, dict(late)) for place in known.places]
             self._parents.note(child_id, child.sensor_id, known.facts)
 
     def _load(self, process_ids: list[str]) -> None:
@@ -199,23 +205,23 @@ def _place(
     assigned: AssignedRows,
 ) -> dict[str, Any]:
     """Adds the partial rows of one draft: late metadata for other segments, then its events.
-
     Returns the changed columns."""
-    stored = dict(known.facts) if known.places and draft.facts else {}
+    before = _ranks(known.facts) if draft.facts else _EMPTY
     changed = _learn(known.facts, draft.facts)
-    if stored and changed:
-        _correct(draft, known, stored, changed, assigned)
+    late = whole_claims(known.facts, changed, before) if changed else {}
     newest = known.places[-1] if known.places else None
     current = newest if newest and newest.window_ms == windows.window_ms else None
-    if changed:
+    if late:
         for place in known.places:
             if place is not current:
-                assigned.parts.append(_partial(draft, place, dict(changed)))
-    # Of a process that was only mentioned, as the target of another, the start is all there is.
+                assigned.parts.append(_partial(draft, place, dict(late)))
+    # A process that is only the target of another process has no time but its start.
     last_update_us = draft.last_update_us or known.facts.get("start", 0)
+    # A host's time zone may be reported after the segment began.
+    clock = {"host_clock": host["host_clock"]} if host.get("host_clock") else {}
     rest = draft.events
     while True:
-        metadata = changed
+        metadata = late
         entered = current is None
         if current is None or (rest and current.event_count >= SEGMENT_EVENTS_MAX):
             number = current.segment_id + 1 if current else windows.window_ms
@@ -223,10 +229,10 @@ def _place(
             known.places.append(current)
             metadata = {**host, **known.facts}
         taken, rest = _take(rest, SEGMENT_EVENTS_MAX - current.event_count)
-        part = _partial(draft, current, {**metadata, "last_update": last_update_us})
+        part = _partial(draft, current, {**metadata, **clock, "last_update": last_update_us})
         part.events = taken
         current.event_count += part.event_count()
-        # All rows of a record are one insert: its keys in one of them are enough.
+        # All rows of a record are in one insert, so one row with its keys suffices.
         part.record_keys, draft.record_keys = draft.record_keys, []
         part.request_keys, draft.request_keys = draft.request_keys, []
         assigned.parts.append(part)
@@ -236,33 +242,13 @@ def _place(
             return changed
 
 
-def _correct(
-    draft: Draft,
-    known: _CachedProcess,
-    stored: dict[str, Any],
-    changed: dict[str, Any],
-    assigned: AssignedRows,
-) -> None:
-    """Adds corrections of the stored segments when a column changed to a smaller value."""
-    known.is_corrected = known.is_corrected or any(
-        column in RANK_COLUMN_OF and column in stored and value < stored[column]
-        for column, value in changed.items()
-    )
-    if not known.is_corrected or RANK_COLUMN_OF.keys().isdisjoint(changed):
-        return
-    facts = known.facts
-    values = {column: facts.get(column) or withdrawn(column) for column in _SNAPSHOT}
-    windows: dict[int, list[int]] = {}
-    for place in known.places:
-        windows.setdefault(place.partition_ms, []).append(place.window_ms)
-    assigned.corrections += [
-        Correction(partition_ms, draft.sensor_id, draft.process_id, sorted(set(some)), values)
-        for partition_ms, some in windows.items()
-    ]
+def _ranks(facts: dict[str, Any]) -> dict[str, Any]:
+    """Returns the stored ranks of a process."""
+    return {column: facts[column] for column in RANK_COLUMNS if column in facts}
 
 
 def _learn(facts: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
-    """Merges claims into the facts; returns the changed columns, derived ones included."""
+    """Merges claims into the facts. Returns the changed columns, including derived columns."""
     if not claims:
         return {}
     changed = merge_ranked(facts, claims)
@@ -280,7 +266,7 @@ def _learn(facts: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
 def _take(
     events: dict[str, list[Any]], room: int
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
-    """The first `room` events, in order of kind, and the rest."""
+    """Splits the events, in order of kind, into the first `room` and the rest."""
     if sum(map(len, events.values())) <= room:
         return events, {}
     taken: dict[str, list[Any]] = {}

@@ -1,9 +1,9 @@
 """Distributes the records of a commit among the workers, by host.
 
-All records of a host are processed by one worker, which alone holds the host's context. A host
-belongs to the worker that saw it first. The host of a text is known only after decoding, so texts
-are distributed by a guess (`likely_hosts`), and the workers then claim the sensors that they found
-(`ownership.py`). Where a guess was wrong, the commit is distributed again by the owners found.
+One worker processes all records of a host, and it alone has the host's context. A host belongs to
+the worker that processed it first. The host of a text is certain only after decoding, so texts are
+distributed by an estimate (`likely_hosts`), and the workers then claim the sensors that they found
+(`ownership.py`). After a wrong estimate, the commit is distributed again by the actual owners.
 """
 
 import threading
@@ -15,17 +15,21 @@ from weakref import WeakValueDictionary
 
 from vedette.ingest.framing.host_prefilter import likely_hosts
 from vedette.ingest.record import RecordError
-from vedette.limits import SHARDED_HOST_NAMES_MAX
+from vedette.limits import Limit
 from vedette.model.ids import slot_of
 from vedette.pipeline.receipt_outcomes import merge_hosts, note_refusal
 from vedette.pipeline.submission import NO_OUTCOME, Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
 
+SHARDED_HOST_NAMES_MAX: Limit[int] = 200_000
+"""Likely host names whose worker is cached; when there are more, all are dropped."""
+
+
 _STUCK = RecordError("stuck", "the record stalled the server repeatedly while it was processed")
 
 
 class ShardedSubmission:
-    """A submission, and which worker gets which of its texts."""
+    """A submission, and the workers that receive each of its texts."""
 
     def __init__(
         self,
@@ -36,25 +40,26 @@ class ShardedSubmission:
         stuck: Collection[int] = (),
     ) -> None:
         self.number = number
-        """From 1, in order of arrival; unique while the workers live."""
+        """Number in order of arrival, starting at 1; unique while the workers live."""
         self.submission = submission
         self.stuck = stuck
-        """Positions of texts that no worker gets: they are rejected."""
+        """Positions of texts that no worker receives: they are rejected."""
         self.elsewhere: dict[int, list[int]] = {}
-        """By position, sensors that another server has (`Receipt.elsewhere`)."""
+        """Maps text position to the sensors that belong to another server (`Receipt.elsewhere`)."""
         self._names = names
         self._bits = bits
-        """For each text, the workers that get it, as a bit mask."""
+        """For each text, a bit mask of the workers that receive it."""
         self.portions = self._portions()
-        """By worker, the positions of the texts that it gets; None for all of them. Workers that
-        get none are missing."""
+        """Maps worker to the positions of its texts; None for all of them. Workers without texts
+        are missing."""
 
     def name(self, position: int) -> bytes:
-        """Guessed host of a text; b"" where there is one worker, so that no guess was needed."""
+        """Returns the estimated host of a text; b"" with a single worker, which needs no
+        estimate."""
         return self._names[position] if self._names else b""
 
     def position(self, worker: int, position: int) -> int | None:
-        """Position in the submission of a text at `position` in a worker's portion; None when the
+        """Maps a position in a worker's portion to the position in the submission; None if the
         portion has no such text."""
         if worker not in self.portions:
             return None
@@ -63,7 +68,8 @@ class ShardedSubmission:
         return positions[position] if position < len(positions) else None
 
     def note_elsewhere(self, worker: int, position: int, sensor_id: int) -> None:
-        """Another server has a sensor in the text at `position` of a worker's portion."""
+        """Records that a sensor in the text at `position` of a worker's portion belongs to another
+        server."""
         positions = self.portions[worker]
         there = position if positions is None else positions[position]
         sensors = self.elsewhere.setdefault(there, [])
@@ -71,7 +77,7 @@ class ShardedSubmission:
             sensors.append(sensor_id)
 
     def portion(self, worker: int) -> Submission:
-        """A worker's portion. For a text that several workers get, the first one reports the
+        """Returns a worker's portion. If several workers receive a text, the first one reports its
         outcome; for the others its position is in `reported_elsewhere`."""
         whole, positions = self.submission, self.portions[worker]
         if positions is None:
@@ -93,11 +99,12 @@ class ShardedSubmission:
             whole.peer_ip,
             whole.any_group,
             [whole.parts[position] for position in positions] if whole.parts else [],
+            whole.sensor_id,
         )
 
     def add_workers(self, to: list[tuple[int, int]]) -> None:
-        """Gives texts to further workers, as (position, worker). Workers that had a text keep it:
-        it may hold records of several hosts."""
+        """Adds texts to further workers, as (position, worker). Workers that had a text keep it,
+        because it may contain records of several hosts."""
         for position, worker in to:
             self._bits[position] |= 1 << worker
         self.portions = self._portions()
@@ -115,7 +122,7 @@ class ShardedSubmission:
 
 
 class HostSharding:
-    """Which worker owns which host, for as long as the workers live. Thread-safe."""
+    """Maps hosts to the workers that own them, for as long as the workers live. Thread-safe."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -123,12 +130,14 @@ class HostSharding:
         self._owner: dict[int, int] = {}
         self._bit_of_name: dict[bytes, int] = {}
         self._texts = [0] * count
-        """Texts distributed so far: a new host goes to the worker that got the fewest."""
+        """Texts distributed so far to each worker: a new host goes to the worker with the
+        fewest."""
         self._submissions = 0
         self._under_way: WeakValueDictionary[int, ShardedSubmission] = WeakValueDictionary()
 
     def distribute(self, submission: Submission, stuck: Collection[int] = ()) -> ShardedSubmission:
-        """Distributes texts by their guessed hosts. Texts at the positions `stuck` go to nobody."""
+        """Distributes texts by their estimated hosts. Texts at the positions `stuck` go to no
+        worker."""
         is_alone = self._count == 1
         names = [] if is_alone else _likely_hosts(submission)
         with self._lock:
@@ -142,28 +151,28 @@ class HostSharding:
         return sharded
 
     def find(self, number: int) -> ShardedSubmission | None:
-        """A submission by number, while it is waiting or being processed."""
+        """Returns a submission by number, while it is waiting or being processed."""
         return self._under_way.get(number)
 
     def claim(self, sensor_id: int, worker: int) -> int:
-        """The owner of a sensor; a sensor without an owner is given to `worker`."""
+        """Returns the owner of a sensor; a sensor without an owner is assigned to `worker`."""
         with self._lock:
             return self._owner.setdefault(sensor_id, worker)
 
     def forget_slots(self, slots: Collection[int]) -> None:
-        """Sensors in these slots belong to no worker."""
+        """Removes the owners of sensors in these slots."""
         with self._lock:
             for sensor_id in [one for one in self._owner if slot_of(one) in slots]:
                 del self._owner[sensor_id]
 
     def learn(self, name: bytes, worker: int) -> None:
-        """Corrects a guess: texts with this guessed host belong to `worker`."""
+        """Corrects an estimate: texts with this estimated host belong to `worker`."""
         if name:
             with self._lock:
                 self._bit_of_name[name] = 1 << worker
 
     def _guess(self, names: list[bytes]) -> list[int]:
-        """The workers for these guessed hosts, as bit masks."""
+        """Returns the workers for these estimated hosts, as bit masks."""
         find = self._bit_of_name.__getitem__
         try:
             bits = list(map(find, names))
@@ -186,12 +195,12 @@ class HostSharding:
 
 
 def _all_are_ours(_sensor_id: int) -> bool:
-    """For the only server."""
+    """Ownership check of the only server."""
     return True
 
 
 class ShardedCommit:
-    """The submissions of one commit, and which worker gets which of their texts."""
+    """The submissions of one commit, and the workers that receive each of their texts."""
 
     def __init__(
         self,
@@ -199,7 +208,7 @@ class ShardedCommit:
         sharding: HostSharding,
         is_ours: Callable[[int], bool] = _all_are_ours,
     ) -> None:
-        """`is_ours` says whether this server has a sensor, of the servers there are."""
+        """`is_ours` returns whether a sensor belongs to this server."""
         self._sharded = sharded
         self._sharding = sharding
         self._is_ours = is_ours
@@ -207,16 +216,17 @@ class ShardedCommit:
 
     @property
     def processes(self) -> list[int]:
-        """The workers that get any text."""
+        """The workers that receive any text."""
         return sorted({worker for one in self._sharded for worker in one.portions})
 
     def portions(self, worker: int) -> list[ShardedSubmission]:
-        """The submissions that a worker gets texts of."""
+        """Returns the submissions with texts for a worker."""
         return [one for one in self._sharded if worker in one.portions]
 
     def resolve_claims(self, claims: Mapping[int, UnownedSensors]) -> dict[int, list[int]] | None:
-        """By worker, the claimed sensors that it owns. None where a guess was wrong, or another
-        server has a sensor; the portions are changed then, and the commit has to be sent again."""
+        """Maps worker to the claimed sensors that it owns. Returns None if an estimate was wrong,
+        or another server owns a sensor; then the portions have changed, and the commit must be sent
+        again."""
         granted: dict[int, list[int]] = {worker: [] for worker in claims}
         wrong: dict[ShardedSubmission, list[tuple[int, int]]] = {}
         is_elsewhere = False
@@ -246,11 +256,12 @@ class ShardedCommit:
         return None
 
     def granted(self, worker: int) -> list[int] | None:
-        """The new sensors of this worker after `resolve_claims` gave None; None before."""
+        """Returns the new sensors of this worker after `resolve_claims` returned None; None
+        before."""
         return None if self._granted is None else self._granted.get(worker, [])
 
     def receipts(self, by_worker: Mapping[int, list[Receipt]]) -> list[Receipt]:
-        """The receipts of whole submissions, merged from those of the portions. A text with
+        """Returns the receipts of whole submissions, merged from those of the portions. A text with
         records of several hosts gets the best of their outcomes."""
         merged = {
             one.number: Receipt(bytearray([NO_OUTCOME]) * len(one.submission.records))
@@ -288,5 +299,5 @@ def _merge(into: Receipt, receipt: Receipt, positions: list[int]) -> None:
 
 def _likely_hosts(submission: Submission) -> list[bytes]:
     if submission.host:
-        return [submission.host.encode()] * len(submission.records)
-    return likely_hosts(submission.records)
+        return submission.keys([submission.host.encode()] * len(submission.records))
+    return submission.keys(likely_hosts(submission.records))

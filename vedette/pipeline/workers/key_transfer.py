@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from vedette.limits import RESTORED_KEYS_PER_MESSAGE
+from vedette.limits import Limit
 from vedette.pipeline.workers.protocol import Restore
+
+RESTORED_KEYS_PER_MESSAGE: Limit[int] = 100_000
+"""Keys of stored records in one message to a worker: a megabyte."""
 
 
 class KeyTransfer:

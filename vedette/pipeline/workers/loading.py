@@ -1,7 +1,7 @@
-"""Hides from a worker process what its libraries import where they find it, and nothing in it uses.
+"""Hides optional libraries from a worker process that its libraries would import but never use.
 
-Arrow imports numpy, structlog imports rich for tracebacks in colour: together a third of the start
-of a worker, and of its memory.
+Arrow imports numpy, and structlog imports rich for colored tracebacks: together a third of a
+worker's start time and memory.
 """
 
 import sys
@@ -11,7 +11,7 @@ UNUSED: Final = frozenset({"numpy", "rich"})
 
 
 class _Hidden:
-    """Import hook that finds none of them."""
+    """Import hook that reports these modules as missing."""
 
     def find_spec(self, name: str, _path: object, _target: object = None) -> None:
         if name in UNUSED:
@@ -19,5 +19,6 @@ class _Hidden:
 
 
 def hide_unused() -> None:
-    """For a process that has not imported any of them, and is to do nothing else."""
+    """Installs the hook. Call it in a dedicated process that has not imported any of the
+    modules."""
     sys.meta_path.insert(0, _Hidden())

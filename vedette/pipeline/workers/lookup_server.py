@@ -51,22 +51,23 @@ class StoreReader(ProcessHashes, Protocol):
 
 
 class SharedSensors(SensorDirectory, Protocol):
-    """Sensors that other servers and commands change."""
+    """Sensors that other servers and commands can change."""
 
     names_version: int
-    """Rises when a name that was resolved belongs to another sensor."""
+    """Increases when a resolved name moves to another sensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookupServer:
-    """The sources of answers, and `answer` itself. Safe to share between threads if they are."""
+    """The data sources and the `answer` method. Safe to share between threads if the sources
+    are."""
 
     sensors: SharedSensors
     channels: ChannelCodes
     stored: StoreReader
 
     def answer(self, lookup: Lookup) -> LookupAnswer:
-        """Raises nothing."""
+        """Answers a lookup. Never raises."""
         try:
             return self._answer(lookup)
         except VedetteError as error:
@@ -77,9 +78,13 @@ class LookupServer:
 
     def _answer(self, lookup: Lookup) -> LookupAnswer:
         match lookup:
-            case LookupSensors(hosts, group_id, now_us):
+            case LookupSensors(hosts, group_id, now_us, any_group, sensor_id):
                 sightings = {name: Sighting(os_type) for name, os_type in hosts.items()}
-                return SensorsFound(self.sensors.resolve(sightings, group_id, now_us))
+                return SensorsFound(
+                    self.sensors.resolve(
+                        sightings, group_id, now_us, any_group=any_group, sensor_id=sensor_id
+                    )
+                )
             case LookupChannelCodes(names, group_id):
                 return ChannelCodesFound(self.channels.codes(names, group_id))
             case LookupProcesses(process_ids):

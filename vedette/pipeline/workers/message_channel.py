@@ -1,6 +1,6 @@
 """Interface of the transport between the server and one worker process.
 
-The protocol (`protocol.py`) is the same whatever carries it; `socket_channel.py` is the transport
+The protocol (`protocol.py`) does not depend on the transport; `socket_channel.py` is the transport
 between processes of one machine.
 """
 
@@ -13,16 +13,17 @@ Incoming_co = TypeVar("Incoming_co", covariant=True)
 
 class MessageChannel(Protocol[Incoming_co]):
     """A connection that carries whole messages in order. One thread may send while another
-    receives. Sending and receiving raise ConnectionError once the other end is gone."""
+    receives. Sending and receiving raise ConnectionError once the peer is gone."""
 
     def send(self, message: msgspec.Struct) -> None:
-        """Blocks while the other end does not read."""
+        """Sends a message. Blocks while the peer does not read."""
 
     def receive(self) -> Incoming_co:
-        """Blocks until a message has arrived."""
+        """Returns the next message. Blocks until it has arrived."""
 
     def fileno(self) -> int:
-        """File descriptor for selectors: readable when a message arrives or the peer hangs up."""
+        """Returns the file descriptor for selectors: readable when a message arrives or the peer
+        hangs up."""
 
     def shut(self) -> None:
         """Disconnects both ends; threads that are sending or receiving get ConnectionError."""

@@ -1,10 +1,10 @@
-"""Ownership of hosts by workers, as one worker knows it.
+"""Ownership of hosts by workers, from the view of one worker.
 
-Each host's records are processed by one worker, which alone holds the host's context. The server
-distributes records by a guess at their host (`host_sharding.py`); the true host is known only after
-decoding. So before anything is learned from records, each worker claims the sensors in its portion
-that it does not own yet. Where the guess was wrong, the commit is distributed again by ownership,
-and each worker drops records of sensors that it does not own.
+One worker processes each host's records, and it alone has the host's context. The server
+distributes records by an estimate of their host (`host_sharding.py`); the true host is certain only
+after decoding. So before any context is learned from records, each worker claims the sensors in its
+portion that it does not own yet. After a wrong estimate, the commit is distributed again by
+ownership, and each worker drops records of sensors that it does not own.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,8 @@ from vedette.model.ids import slot_of
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
 
 UnownedSensors = dict[int, list[tuple[int, int]]]
-"""By sensor, where its records are: index of the submission, and position of the text in it."""
+"""Maps sensor id to the places of its records: (index of the submission, position of the text in
+it)."""
 
 
 class ReshardError(Exception):
@@ -21,8 +22,8 @@ class ReshardError(Exception):
 
 
 class HostOwnership:
-    """The sensors that this worker owns. `claim` asks the server for more: it returns those of the
-    claimed sensors that are granted, or None where the commit has to be distributed again."""
+    """The sensors that this worker owns. `claim` requests more from the server: it returns the
+    claimed sensors that are granted, or None if the commit must be distributed again."""
 
     def __init__(self, claim: Callable[[UnownedSensors], list[int] | None]) -> None:
         self._claim = claim
@@ -30,13 +31,14 @@ class HostOwnership:
         self._is_final = False
 
     def begin(self, granted: list[int] | None) -> None:
-        """Starts a commit. `granted` are new sensors of this worker where the commit was
-        distributed by ownership; None where it was distributed by guesses."""
+        """Starts a commit. `granted` are new sensors of this worker if the commit was distributed
+        by ownership; None if it was distributed by estimates."""
         self._is_final = granted is not None
         self._owned.update(granted or ())
 
     def forget_slots(self, slots: frozenset[int]) -> None:
-        """Claims the sensors in these slots again when they come."""
+        """Releases the sensors in these slots, so that they are claimed again when they next
+        appear."""
         self._owned = {one for one in self._owned if slot_of(one) not in slots}
 
     def resolve_claims(self, batches: list[DecodedBatch]) -> None:

@@ -1,8 +1,8 @@
 """Interface of commit processing to the rest of the write path.
 
-A server processes commits in worker processes (`worker_pool.py`), because processing is most of
-the cost of ingest and holds the interpreter lock. `LocalProcessor` does the same in this process;
-tests of the write path use it.
+A server processes commits in worker processes (`worker_pool.py`), because processing is most of the
+cost of ingest and holds the interpreter lock. `LocalProcessor` does the same in this process; tests
+of the write path use it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from vedette.detect.judged_rule import decoded_rules
 from vedette.ingest.filter import compile_filters
-from vedette.model.ingress_filter import FilterCounts, IngressFilter
+from vedette.model.ingress_filter import FilterCounts
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.decoded_batch import decode_submission
@@ -18,6 +18,7 @@ from vedette.pipeline.batch.pack import PackedCommit, pack
 from vedette.pipeline.submission import Submission
 from vedette.pipeline.time_windows import TimeWindows
 from vedette.pipeline.workers.rule_delivery import RuleDelivery
+from vedette.record.objects.ingress_filter import IngressFilter
 
 
 class StoredKeys(Protocol):
@@ -36,8 +37,8 @@ class KeyRecovery(Protocol):
     def restore_seen(
         self, keys: StoredKeys, since_seq: int, slots: Collection[int] | None = None
     ) -> None:
-        """Passes on the keys that commits from `since_seq` on stored, also in part; of hosts in
-        these slots only (`state/servers/slots.py`), where some are given."""
+        """Passes to `keys` the keys that commits from `since_seq` on stored, even in part. `slots`
+        restricts them to hosts in these slots (`state/servers/slots.py`)."""
 
 
 class CommitProcessor(Protocol):
@@ -57,24 +58,24 @@ class CommitProcessor(Protocol):
         """The detection rules of commits that begin later."""
 
     def watch(self, on_failure: Callable[[], None]) -> None:
-        """Starts supervision. `on_failure` is called, on another thread, when processing has
-        failed at a time when no commit may be under way; `recover` has to follow."""
+        """Starts supervision. Calls `on_failure` on another thread when processing fails while no
+        commit may be open; the caller must then call `recover`."""
 
     def expect(self, submission: Submission) -> None:
-        """Announces a submission of a later commit, so that decoding can begin. One thread at a
-        time. Raises nothing."""
+        """Announces a submission of a later commit, so that decoding can begin. Call it from one
+        thread at a time. Never raises."""
 
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
-        """The tables of one commit; its submissions need not have been announced. Raises
-        UnavailableError when workers or lookups fail. After any error call `recover`."""
+        """Returns the tables of one commit; its submissions need not have been announced. Raises
+        UnavailableError when workers or lookups fail. Call `recover` after any error."""
 
     def durable(self, seq: int) -> None:
-        """Commit `seq` is stored: its records are duplicates from now on."""
+        """Marks commit `seq` as stored: its records are duplicates from now on."""
 
     def recover(self, since_seq: int | None) -> None:
-        """Drops state that may describe rows that were not stored, and reads back what commits
-        from `since_seq` on stored; None: none has stored anything unnoticed. Raises
-        UnavailableError."""
+        """Drops state that may describe rows that were not stored, and reads back the keys that
+        commits from `since_seq` on stored. None if no commit can have stored rows without the
+        server's knowledge. Raises UnavailableError."""
 
     def without_partitions(self, unmounted: Iterable[int]) -> None:
         """Sets the detached partitions: their segments get no late metadata."""
@@ -83,14 +84,14 @@ class CommitProcessor(Protocol):
         """Sets the ingress filters of commits that begin later."""
 
     def use_privacy(self, privacy: Privacy) -> None:
-        """Sets what sensor groups hide of commits that begin later."""
+        """Sets the privacy settings of sensor groups for commits that begin later."""
 
     def filter_counts(self) -> FilterCounts:
-        """What ingress filters did since the last call."""
+        """Returns the counts of the ingress filters since the last call."""
 
 
 class LocalProcessor:
-    """`CommitProcessor` by a batch processor in this process."""
+    """`CommitProcessor` with a batch processor in this process."""
 
     def __init__(self, batch_processor: BatchProcessor, recovery: KeyRecovery) -> None:
         self.batch_processor = batch_processor
@@ -111,10 +112,10 @@ class LocalProcessor:
         return self._rules
 
     def watch(self, on_failure: Callable[[], None]) -> None:
-        """Nothing to do: there is no other process that could fail."""
+        """Does nothing: there is no other process that could fail."""
 
     def expect(self, submission: Submission) -> None:
-        """Nothing to do: decoding ahead would not save this process any work."""
+        """Does nothing: decoding ahead would not save this process any work."""
 
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
         judge = self.batch_processor.rules

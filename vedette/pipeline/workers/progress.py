@@ -2,8 +2,8 @@
 
 Each worker has a slot of three 64-bit words in memory shared with the server: a step counter, the
 number of the submission it works on, and the position of the record within its portion of that
-submission. Writing a slot costs tens of nanoseconds, so a worker reports every record; a message
-per record would not be affordable, and a worker that is stuck cannot send one.
+submission. Writing a slot costs tens of nanoseconds, so a worker reports every record. A message
+per record would cost too much, and a stuck worker cannot send one.
 """
 
 import mmap
@@ -15,38 +15,39 @@ from typing import Final, NamedTuple, Protocol
 _WORDS: Final = 3
 _STEPS, _SUBMISSION, _POSITION = range(_WORDS)
 _SLOT_BYTES: Final = 64
-"""A cache line each, so that workers do not slow each other down."""
+"""One cache line per slot, so that workers do not slow each other down."""
 
 
 class Progress(NamedTuple):
-    """What a slot holds. Two equal readings in a row mean that nothing was done in between."""
+    """The content of a slot. Two equal consecutive readings mean that nothing was done in
+    between."""
 
     steps: int
     submission: int
-    """Number of the submission (`Deliver.number`); 0 while no record is being worked on."""
+    """Number of the submission (`Deliver.number`); 0 while no record is being processed."""
     position: int
-    """Index of the record in the portion of that submission that the worker got."""
+    """Index of the record in the worker's portion of that submission."""
 
 
 class ProgressReporter(Protocol):
-    """Where record processing reports what it is working on."""
+    """Receives reports about the record that is being processed."""
 
     def submission(self, number: int) -> None:
-        """The records that follow are of this submission; 0: no record is being worked on."""
+        """Sets the submission of the records that follow; 0 while no record is being processed."""
 
     @property
     def position(self) -> Callable[[int], None]:
-        """Reports that the record at an index is being worked on."""
+        """Callback that reports the index of the record being processed."""
 
 
 class NoProgress:
-    """`ProgressReporter` for processing in the server's own process, which nobody supervises."""
+    """`ProgressReporter` for processing in the server's own process, which has no supervisor."""
 
     def submission(self, number: int) -> None:
-        """Ignored."""
+        """Ignores the number of the submission."""
 
     def position(self, position: int) -> None:
-        """Ignored."""
+        """Ignores the index of the record."""
 
 
 class ProgressSlot:
@@ -55,7 +56,7 @@ class ProgressSlot:
     def __init__(self, words: memoryview) -> None:
         self._words = words
         self.position: Callable[[int], None] = partial(words.__setitem__, _POSITION)
-        """`ProgressReporter.position`, as a built-in: it is called for every record."""
+        """`ProgressReporter.position` as a built-in, because it is called for every record."""
 
     def submission(self, number: int) -> None:
         self._words[_STEPS] += 1
@@ -67,7 +68,7 @@ class ProgressSlot:
 
 
 class ProgressMemory:
-    """Anonymous shared memory with one slot per worker; `fd` is inherited by the workers."""
+    """Anonymous shared memory with one slot per worker; the workers inherit `fd`."""
 
     def __init__(self, fd: int, count: int) -> None:
         self._words = memoryview(mmap.mmap(fd, count * _SLOT_BYTES)).cast("Q")
@@ -78,7 +79,7 @@ class ProgressMemory:
 
 
 def create_progress_fd(count: int) -> int:
-    """A file descriptor of zeroed shared memory for `count` slots; the caller closes it."""
+    """Returns a file descriptor of zeroed shared memory for `count` slots; the caller closes it."""
     fd = os.memfd_create("vedette-progress")
     os.ftruncate(fd, count * _SLOT_BYTES)
     return fd

@@ -1,13 +1,13 @@
 """Protocol between the server and a worker process: all messages, as typed structs.
 
-The server sends orders. `ProcessCommit` is answered with `Processed` or `Failed`; the other orders
-have no answer. While it processes, a worker may send one `Lookup` at a time and waits for its
-answer; only `Deliver` and `Ping` may arrive in between.
+The server sends orders. A worker answers `ProcessCommit` with `Processed` or `Failed`; the other
+orders have no answer. While it processes, a worker may send one `Lookup` at a time and waits for
+its answer; only `Deliver` and `Ping` may arrive in between.
 
 With several workers, each sends one `ClaimSensors` in every commit. If the answer is that the
 commit is distributed again, that `ProcessCommit` has no answer and another one follows.
 
-Messages are encoded as MessagePack (`socket_channel.py`); the transport is behind `MessageChannel`.
+Messages are encoded as MessagePack (`socket_channel.py`); `MessageChannel` abstracts the transport.
 """
 
 from typing import Any
@@ -17,12 +17,13 @@ from msgspec import Struct
 from vedette.ingest.normalise.normaliser import Keep
 from vedette.model.findings.detection import RuleCost
 from vedette.model.host import HostProcess, SensorRef
-from vedette.model.ingress_filter import FilterCounts, IngressFilter
+from vedette.model.ingress_filter import FilterCounts
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.segment_assigner import SegmentPlace
 from vedette.pipeline.submission import Receipt, Submission
 from vedette.pipeline.workers.ownership import UnownedSensors
 from vedette.pipeline.workers.refusal_pieces import RefusalPiece
+from vedette.record.objects.ingress_filter import IngressFilter
 
 
 class Begin(Struct, tag=True):
@@ -30,14 +31,14 @@ class Begin(Struct, tag=True):
 
     keep: Keep
     process_cache_size: int
-    """Processes that all workers together may hold metadata of."""
+    """Processes whose metadata all workers together may cache."""
     now_us: int
     is_empty: bool
     """Nothing is stored, and no other server stores anything: lookups can be skipped."""
     workers: int
-    """How many workers divide the hosts, and the memory for them."""
+    """Number of workers that share the hosts, and the memory for them."""
     shares_hosts: bool = False
-    """Other servers have hosts too."""
+    """Whether other servers have hosts too."""
 
 
 class WithoutPartitions(Struct, tag=True):
@@ -47,7 +48,7 @@ class WithoutPartitions(Struct, tag=True):
 
 
 class Restore(Struct, tag=True):
-    """Order: keys of stored records, for deduplication (`Deduplicator.restore_...`)."""
+    """Order: add keys of stored records, for deduplication (`Deduplicator.restore_...`)."""
 
     records: list[tuple[int, list[int]]]
     kept: list[tuple[int, list[int]]]
@@ -56,14 +57,14 @@ class Restore(Struct, tag=True):
 
 class Reset(Struct, tag=True):
     """Order after a failed commit: drop state that may describe rows that were not stored, and all
-    delivered submissions. `durable` are commits that were stored."""
+    delivered submissions. `durable` lists commits that were stored."""
 
     durable: list[int]
 
 
 class ForgetSlots(Struct, tag=True):
-    """Order: drop all that is known of hosts in these slots (`state/servers/slots.py`). `durable`
-    are commits that were stored."""
+    """Order: drop all state of hosts in these slots (`state/servers/slots.py`). `durable` lists
+    commits that were stored."""
 
     slots: list[int]
     durable: list[int]
@@ -74,7 +75,7 @@ class Deliver(Struct, tag=True):
     decode it before its commit begins."""
 
     number: int
-    """Of the submission, from 1."""
+    """Number of the submission, starting at 1."""
     submission: Submission
 
 
@@ -83,11 +84,11 @@ class Ping(Struct, tag=True):
 
 
 class Rules(Struct):
-    """Rules to judge events by, as one generation of the stored ones."""
+    """The rules to evaluate on events, as one generation of the stored rules."""
 
     generation: int
     encoded: bytes
-    """Of `detect/judged_rule.py`."""
+    """Rules encoded by `detect/judged_rule.py`."""
 
 
 class ProcessCommit(Struct, tag=True):
@@ -100,17 +101,17 @@ class ProcessCommit(Struct, tag=True):
     durable: list[int]
     """Commits that became durable since the previous order."""
     expire_names: bool = False
-    """Host names have to be resolved again: one belongs to another sensor now."""
+    """Whether host names must be resolved again, because a name has moved to another sensor."""
     filters: list[IngressFilter] | None = None
     """Ingress filters, if they changed."""
     rules: Rules | None = None
     """Detection rules, if they changed."""
     privacy: Privacy | None = None
-    """What sensor groups hide, if it changed."""
+    """Privacy settings of sensor groups, if they changed."""
     delivered: list[int] = []
-    """Numbers of the delivered submissions that the commit consists of."""
+    """Numbers of the delivered submissions in the commit."""
     granted: list[int] | None = None
-    """Where the commit was distributed by ownership: the sensors that are new of this worker."""
+    """If the commit was distributed by ownership: the new sensors of this worker."""
     submissions: list[Submission] = []
     """The worker's portions in that case, in place of `delivered`."""
     numbers: list[int] = []
@@ -118,16 +119,18 @@ class ProcessCommit(Struct, tag=True):
 
 
 class LookupSensors(Struct, tag=True):
-    """Lookup: the sensors of hosts, given as name and operating system. Unknown hosts are
-    registered in `group_id`."""
+    """Lookup: the sensors of hosts, given as name and operating system, within the reach of a
+    credential. Unknown hosts are registered in `group_id`."""
 
     hosts: dict[str, str]
     group_id: int
     now_us: int
+    any_group: bool = False
+    sensor_id: int = 0
 
 
 class SensorsFound(Struct, tag=True):
-    """Answer to `LookupSensors`; names that cannot be a host's are missing."""
+    """Answer to `LookupSensors`; invalid host names are missing."""
 
     sensors: dict[str, SensorRef]
 
@@ -140,7 +143,7 @@ class LookupChannelCodes(Struct, tag=True):
 
 
 class ChannelCodesFound(Struct, tag=True):
-    """Answer to `LookupChannelCodes`."""
+    """Answer to `LookupChannelCodes`: code by channel name."""
 
     codes: dict[str, int]
 
@@ -162,10 +165,10 @@ class LookupProcessHashes(Struct, tag=True):
 
 
 class ProcessHashesFound(Struct, tag=True):
-    """Answer to `LookupProcessHashes`."""
+    """Answer to `LookupProcessHashes`: the hashes as a bitmap."""
 
     hashes: bytes | None
-    """A serialised roaring bitmap; None where `ProcessHashes.process_hashes` gives None."""
+    """A serialized roaring bitmap; None if `ProcessHashes.process_hashes` returns None."""
 
 
 class LookupHostProcesses(Struct, tag=True):
@@ -175,7 +178,7 @@ class LookupHostProcesses(Struct, tag=True):
 
 
 class HostProcessesFound(Struct, tag=True):
-    """Answer to `LookupHostProcesses`."""
+    """Answer to `LookupHostProcesses`: the processes of the hosts."""
 
     found: list[HostProcess]
 
@@ -187,7 +190,7 @@ class ClaimSensors(Struct, tag=True):
 
 
 class SensorsOwned(Struct, tag=True):
-    """Answer to `ClaimSensors`."""
+    """Answer to `ClaimSensors`: the sensors that the worker now owns."""
 
     granted: list[int] | None
     """None: the commit is distributed again."""
@@ -197,26 +200,26 @@ class Processed(Struct, tag=True):
     """Answer to `ProcessCommit`: the worker's part of the commit, its tables as Arrow IPC."""
 
     small_tables: list[tuple[str, bytes]]
-    """Rows of every table but `segment`, by table."""
+    """(table, rows) for every table except `segment`."""
     segments: list[bytes]
     receipts: list[Receipt]
-    """Without their refusals."""
+    """Receipts without their refusals."""
     refusals: list[RefusalPiece]
     seen: list[tuple[int, str, str, str, str]]
-    """Sensors of the commit, each with its host's address, and the host type and the SID where they
-    changed, else ""."""
+    """(sensor, address, host type, SID, network adapters) of the commit's sensors; "" for a value
+    that did not change."""
     filtered: FilterCounts
-    """What the ingress filters did."""
+    """Counts of the ingress filters."""
     costs: list[RuleCost] = []
-    """What rules cost and found."""
+    """Costs and hits of the rules."""
 
 
 class Failed(Struct, tag=True):
-    """Answer of either side that could not do what was asked."""
+    """Answer of either side that could not execute an order or a lookup."""
 
     message: str
     reason: str = ""
-    """Of an UnavailableError; "" for an internal error, logged where it happened."""
+    """Reason of an UnavailableError; "" for an internal error, which the sender has logged."""
 
 
 Lookup = (

@@ -1,5 +1,5 @@
-"""The rules that commits are judged by, on their way to the processes that judge, and what comes
-back of their cost. Thread-safe.
+"""Delivers the detection rules to the processes that evaluate them, and collects their costs.
+Thread-safe.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,14 @@ from vedette.pipeline.workers.protocol import Rules
 
 @dataclass(frozen=True, slots=True)
 class JudgedBy:
-    """Which generation of the rules judges commits, and from which commit on."""
+    """The generation of the rules that commits use, and the first such commit."""
 
     generation: int = 0
     seq: int = 0
 
 
 class RuleDelivery:
-    """See the module."""
+    """Delivery of rules (see the module docstring)."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -37,8 +37,8 @@ class RuleDelivery:
             self._version += 1
 
     def missing(self, version: int, seq: int) -> tuple[int, Rules | None]:
-        """What a worker that has `version` lacks to judge commit `seq`: the version that it has
-        afterwards, and the rules unless it has them."""
+        """Returns (new version, rules) for a worker with `version` that is about to process commit
+        `seq`. The rules are None if the worker already has them."""
         with self._lock:
             if self._judged_by.generation != self._rules.generation:
                 self._judged_by = JudgedBy(self._rules.generation, seq)
@@ -57,7 +57,7 @@ class RuleDelivery:
                 self._costs[one.rule_id] = one if known is None else _sum(known, one)
 
     def take_costs(self) -> list[RuleCost]:
-        """What rules cost and found since the last call."""
+        """Returns costs and hits of rules since the last call."""
         with self._lock:
             costs, self._costs = list(self._costs.values()), {}
         return costs

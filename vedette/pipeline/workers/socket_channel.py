@@ -1,5 +1,5 @@
-"""Message channel over a connected stream socket: MessagePack, each message after its length in
-8 bytes, big-endian."""
+"""Message channel over a connected stream socket: MessagePack messages, each prefixed by its length
+in 8 bytes, big-endian."""
 
 import socket
 from contextlib import suppress
@@ -7,7 +7,12 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from vedette.limits import WORKER_CHANNEL_BUFFER_BYTES
+from vedette.limits import Limit
+
+WORKER_CHANNEL_BUFFER_BYTES: Limit[int] = 1 << 20
+"""Kernel buffer requested for each direction of a worker's channel. A commit has several megabytes,
+and each time the buffer is full the scheduler must switch to the other process."""
+
 
 _LENGTH_BYTES: Final = 8
 
@@ -15,8 +20,8 @@ Incoming = TypeVar("Incoming")
 
 
 class SocketChannel(Generic[Incoming]):
-    """`MessageChannel` over `connection`. `incoming` is the union of message types that are
-    received; it must not be a subset that the peer may exceed."""
+    """`MessageChannel` over `connection`. `incoming` is the union of all message types that the
+    peer may send."""
 
     def __init__(self, connection: socket.socket, incoming: Any) -> None:
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -39,7 +44,7 @@ class SocketChannel(Generic[Incoming]):
         return self._connection.fileno()
 
     def shut(self) -> None:
-        with suppress(OSError):  # disconnected already
+        with suppress(OSError):  # already disconnected
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

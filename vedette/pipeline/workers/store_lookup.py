@@ -1,4 +1,4 @@
-"""Reads of the write path from the store: at start, after a failed commit, and when a process or a
+"""Reads of the write path from the store: at start, after a failed commit, and when a process or
 host is not in memory."""
 
 from collections.abc import Collection, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pyroaring import BitMap
 
 from vedette.clock import Clock
-from vedette.limits import HOST_CONTEXT_HOURS, SEEN_HOURS, STORED_HASHES_MAX
+from vedette.limits import SEEN_HOURS, STORED_HASHES_MAX, Limit
 from vedette.model.host import HostProcess
 from vedette.model.ids import slot_of
 from vedette.pipeline.batch.batch_processor import RECORD_TABLE, SEGMENT_TABLE
@@ -25,13 +25,18 @@ from vedette.store.read.recovery import (
     seen_keys,
 )
 
+HOST_CONTEXT_HOURS: Limit[int] = 24
+"""Age of the oldest processes loaded when a host's context is built from the store: records rarely
+refer to older ones."""
+
+
 _HOUR_US = 3600 * 1_000_000
 _TABLES: tuple[Literal["segment", "record"], ...] = (SEGMENT_TABLE, RECORD_TABLE)
-"""In this order: which records have only their half in `record` is known from `segment`."""
+"""Order matters: the keys of `segment` decide which records have only their half in `record`."""
 
 
 class StoreLookup:
-    """Lookups in the store. Methods raise UnavailableError when the store cannot answer."""
+    """Lookups in the store. Methods raise UnavailableError if the store cannot answer."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
@@ -40,7 +45,8 @@ class StoreLookup:
     def processes(
         self, process_ids: list[str]
     ) -> dict[str, tuple[dict[str, Any], list[SegmentPlace]]]:
-        """Stored metadata and segments of processes; those that are not stored are missing."""
+        """Maps process id to stored metadata and segments; processes that are not stored are
+        missing."""
         return {
             process_id: (
                 known.facts,
@@ -55,8 +61,8 @@ class StoreLookup:
         }
 
     def process_hashes(self) -> BitMap | None:
-        """The hashes of all stored processes, for `ProcessFilter`; None in a cluster, where other
-        servers store too."""
+        """Returns the hashes of all stored processes, for `ProcessFilter`; None in a cluster, where
+        other servers store too."""
         if self.engine.capabilities.cluster:
             return None
         return process_hashes(self.engine, STORED_HASHES_MAX)
@@ -65,7 +71,7 @@ class StoreLookup:
         self, keys: StoredKeys, since_seq: int, slots: Collection[int] | None = None
     ) -> None:
         """Passes to `keys` the keys of records stored by commits from `since_seq` on, in the last
-        `SEEN_HOURS`; those of hosts in some slots, where `slots` says which."""
+        `SEEN_HOURS`. `slots` restricts them to hosts in these slots."""
         since_us = max(0, self._clock.now_us() - SEEN_HOURS * _HOUR_US)
         for table in _TABLES:
             for sensor_id, records, requests in seen_keys(
@@ -82,14 +88,15 @@ class StoreLookup:
                     keys.restore_requests(table, [key_in_slot(key, slot) for key in requests])
 
     def host_processes(self, sensor_ids: Sequence[int]) -> list[HostProcess]:
-        """The processes of these hosts in the last `HOST_CONTEXT_HOURS` (`HostCache`)."""
+        """Returns the processes of these hosts in the last `HOST_CONTEXT_HOURS` (`HostCache`)."""
         since_ms = max(0, self._clock.now_us() - HOST_CONTEXT_HOURS * _HOUR_US) // 1_000
         return host_context(self.engine, sensor_ids, since_ms=since_ms)
 
     def windows(self) -> TimeWindows:
-        """The window and partition of the next commit; opens the first partition of a new store."""
+        """Returns the window and partition of the next commit; opens the first partition of a new
+        store."""
         hot_ms = hot_partition(self.engine) or 0
-        # A window may have begun with the partition, and nothing been written since.
+        # A window may have begun with the partition without any write since.
         windows = TimeWindows(max(newest(self.engine).window_ms, hot_ms), hot_ms)
         if not windows.partition_ms:
             opened_ms = windows.next_opening(self._clock.now_us())
@@ -102,5 +109,5 @@ class StoreLookup:
         return not self.engine.capabilities.cluster and self.newest_seq() == 0
 
     def newest_seq(self) -> int:
-        """The number of the newest commit; 0 in an empty store."""
+        """Returns the number of the newest commit; 0 for an empty store."""
         return newest(self.engine).seq

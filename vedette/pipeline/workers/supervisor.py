@@ -1,8 +1,8 @@
-"""Watches the worker processes: a worker that has ended is noticed at once, also on an idle server,
-and a worker that makes no progress (stopped, or stuck on a record) after WORKER_STALL_S.
+"""Supervises the worker processes. Detects at once a worker that has ended, even on an idle server,
+and after WORKER_STALL_S a worker that makes no progress (stopped, or stuck on a record).
 
-Progress is read from shared memory (`progress.py`), so that a large commit on a slow machine is not
-taken for a stall: the deadline is one for each step, not for the whole commit.
+Progress is read from shared memory (`progress.py`). The deadline applies to each step, not to the
+whole commit, so a large commit on a slow machine is not mistaken for a stall.
 """
 
 import os
@@ -14,8 +14,14 @@ from typing import Final
 
 import structlog
 
-from vedette.limits import WORKER_CHECK_S, WORKER_PING_S, WORKER_STALL_S, WORKER_START_STALLS
+from vedette.limits import WORKER_CHECK_S, WORKER_PING_S, WORKER_STALL_S, Limit
 from vedette.pipeline.workers.worker_handle import WorkerHandle
+
+WORKER_START_STALLS: Limit[int] = 6
+"""Factor by which WORKER_STALL_S is longer while a worker starts: on a very busy machine the
+imports alone took longer than WORKER_STALL_S, and workers were replaced repeatedly before they had
+begun."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -25,9 +31,9 @@ _HANG_UP: Final = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 
 class WorkerSupervisor:
-    """A thread that checks the current workers every WORKER_CHECK_S. `on_failure` gets the workers
-    that were checked and those of them that stalled; the others have failed otherwise. It is
-    called once for the same workers."""
+    """A thread that checks the current workers every WORKER_CHECK_S. `on_failure` receives the
+    checked workers and the numbers of those that stalled; with none stalled, a worker has
+    disconnected. It is called once for the same workers."""
 
     def __init__(
         self,
@@ -43,15 +49,15 @@ class WorkerSupervisor:
         self._checked_s = time.monotonic()
         self._stopping = threading.Event()
         self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC)
-        """Readable when it is to stop: it would go on waiting for workers, half a second of every
-        stop and import."""
+        """Readable when supervision must stop. Without it, the thread would wait for workers
+        another half second at every stop and import."""
         self._thread = threading.Thread(target=self._loop, name="worker-watch", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def close(self) -> None:
-        """Stops watching. Idempotent; safe to call when it was never started."""
+        """Stops watching. Idempotent; safe to call even if it was never started."""
         if self._stopping.is_set():
             return
         self._stopping.set()
@@ -93,13 +99,13 @@ class WorkerSupervisor:
 
 
 def _wait_for_hang_up(workers: Workers, wake_fd: int) -> bool:
-    """Whether a worker disconnects within WORKER_CHECK_S. Returns sooner when `wake_fd` can be
-    read."""
+    """Returns whether a worker disconnects within WORKER_CHECK_S. Returns early when `wake_fd` is
+    readable."""
     poller = select.poll()
     poller.register(wake_fd, select.POLLIN)
     for worker in workers:
         descriptor = worker.fileno()
-        if descriptor < 0:  # closed by the pool in this very moment
+        if descriptor < 0:  # closed by the pool at this moment
             return False
         poller.register(descriptor, _HANG_UP)
     return any(event & _HANG_UP for _, event in poller.poll(WORKER_CHECK_S * 1_000))

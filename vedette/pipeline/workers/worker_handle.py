@@ -31,24 +31,25 @@ log = structlog.get_logger(__name__)
 WorkerChannel = MessageChannel[FromWorker]
 
 ResolveClaims = Callable[[Mapping[int, UnownedSensors]], dict[int, list[int]] | None]
-"""Decides which of the claimed sensors each worker owns; None where the commit has to be
-distributed again."""
+"""Returns the claimed sensors that each worker owns; None if the commit must be distributed
+again."""
 
 
 class WorkerHandle:
-    """A channel to a worker with an outbox. A sender thread of its own drains the outbox in order,
-    so that nobody blocks on a worker that is busy and does not read."""
+    """A channel to a worker with an outbox. A dedicated sender thread drains the outbox in order,
+    so that no caller blocks on a worker that is busy and does not read."""
 
     def __init__(self, channel: WorkerChannel, progress: ProgressSlot) -> None:
         self.progress = progress
         self.durable: list[int] = []
-        """Commits it took part in that became durable since its last `ProcessCommit`."""
+        """Commits with a part of this worker that became durable since its last `ProcessCommit`."""
         self.privacy_version = 0
         self.filters_version = 0
         self.names_version = 0
-        """Version of the ingress filters it has; 0 for none."""
+        """Versions of privacy settings, ingress filters and host names that the worker has; 0 for
+        none."""
         self.rules_version = 0
-        """Version of the detection rules it has; 0 for none."""
+        """Version of the detection rules that the worker has; 0 for none."""
         self._channel = channel
         self._outbox: SimpleQueue[msgspec.Struct | threading.Event | None] = SimpleQueue()
         self._is_connected = True
@@ -66,16 +67,16 @@ class WorkerHandle:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has done anything, as far as `check` has seen."""
+        """Whether the worker has made any progress, as of the last `check`."""
         return self._last_progress.steps > 0
 
     @property
     def silent_s(self) -> float:
-        """Seconds without any progress, as `check` has counted them."""
+        """Seconds without any progress, as counted by `check`."""
         return self._silent_s
 
     def send(self, message: msgspec.Struct) -> None:
-        """Queues a message. Raises nothing: a worker that has ended shows in `receive`."""
+        """Queues a message. Never raises: `receive` reports a worker that has ended."""
         self._outbox.put(message)
 
     def answer(self, message: LookupAnswer) -> None:
@@ -84,7 +85,7 @@ class WorkerHandle:
         self._outbox.put(message)
 
     def flush(self) -> None:
-        """Returns when the outbox was sent. Raises ConnectionError when the worker has ended."""
+        """Returns once the outbox is sent. Raises ConnectionError if the worker has ended."""
         sent = threading.Event()
         self._outbox.put(sent)
         sent.wait()
@@ -92,13 +93,13 @@ class WorkerHandle:
             raise ConnectionResetError("the worker has ended")
 
     def receive(self) -> Any:
-        """The worker's next message. Raises ConnectionError when the worker has ended."""
+        """Returns the worker's next message. Raises ConnectionError if the worker has ended."""
         message = self._channel.receive()
         self._awaits_server = not isinstance(message, Processed | Failed)
         return message
 
     def fileno(self) -> int:
-        """File descriptor for selectors."""
+        """Returns the file descriptor for selectors."""
         return self._channel.fileno()
 
     def take_durable(self) -> list[int]:
@@ -107,14 +108,14 @@ class WorkerHandle:
         return taken
 
     def check(self, elapsed_s: float, ping_s: float = WORKER_PING_S) -> float:
-        """Seconds without progress, counting `elapsed_s` since the last check. An idle worker is
-        pinged after `ping_s` and so makes progress; one that waits for the server is not silent.
-        For the supervisor's thread only."""
+        """Returns the seconds without progress, adding `elapsed_s` since the last check. Pings an
+        idle worker after `ping_s`, which makes it progress; a worker that waits for the server is
+        not silent. Only for the supervisor's thread."""
         progress = self.progress.read()
         if progress != self._last_progress or self._awaits_server:
             self._last_progress, self._silent_s, self._is_pinged = progress, 0.0, False
             return 0.0
-        # Not more than two intervals at once: the server may have been paused itself.
+        # At most two intervals at once: the server may have been paused itself.
         self._silent_s += min(elapsed_s, 2 * WORKER_CHECK_S)
         if self._silent_s >= ping_s and not self._is_pinged:
             self._is_pinged = True
@@ -122,19 +123,18 @@ class WorkerHandle:
         return self._silent_s
 
     def has_unread_message(self) -> bool:
-        """Whether the worker has said something that the server has not received yet."""
+        """Whether the worker has sent a message that the server has not received yet."""
         poller = select.poll()
         poller.register(self.fileno(), select.POLLIN)
         return bool(poller.poll(0))
 
     def shut(self) -> None:
-        """Disconnects the worker, which then ends. Threads that wait for it get
-        ConnectionError."""
+        """Disconnects the worker, which then ends. Threads that wait for it get ConnectionError."""
         self._is_connected = False
         self._channel.shut()
 
     def close(self) -> None:
-        """Disconnects the worker and drops what the outbox holds."""
+        """Disconnects the worker and discards the content of the outbox."""
         self._channel.shut()
         self._outbox.put(None)
         self._sender.join()
@@ -157,8 +157,8 @@ class WorkerHandle:
 
 
 class CommitRound:
-    """One commit that several workers process at the same time. Lookups are answered as they
-    arrive; claims of sensors once all workers have sent theirs."""
+    """One commit that several workers process in parallel. Lookups are answered as they arrive,
+    claims of sensors once all workers have sent theirs."""
 
     def __init__(
         self,
@@ -175,8 +175,9 @@ class CommitRound:
         self._failed: Failed | None = None
 
     def run(self) -> dict[int, Processed] | Failed | None:
-        """The result of each worker; the first failure, once all workers have finished; None where
-        the commit has to be distributed again. Raises ConnectionError when a worker has ended."""
+        """Returns the result of each worker; the first failure, once all workers have finished;
+        None if the commit must be distributed again. Raises ConnectionError if a worker has
+        ended."""
         with DefaultSelector() as selector:
             for number, worker in self._workers.items():
                 selector.register(worker, EVENT_READ, number)

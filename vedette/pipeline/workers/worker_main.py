@@ -1,7 +1,7 @@
 """Main loop of a worker process: executes the server's orders until the channel closes.
 
-A worker has neither store nor state database. What it has to look up there it asks the server for
-(`LookupClient`), which waits for the commit anyway.
+A worker has neither store nor state database. It sends its lookups to the server (`LookupClient`),
+which is waiting for the commit anyway.
 """
 
 import gc
@@ -17,7 +17,7 @@ from vedette.detect.judged_rule import decoded_rules
 from vedette.errors import UnavailableError, VedetteError
 from vedette.ingest.decode import decode
 from vedette.ingest.filter import compile_filters
-from vedette.limits import WORKER_COLLECT_ALL_S, WORKER_COLLECT_YOUNG_S
+from vedette.limits import Limit
 from vedette.model.host import HostProcess, SensorRef, Sighting
 from vedette.pipeline.batch.batch_processor import BatchProcessor
 from vedette.pipeline.batch.decoded_batch import Decode, DecodedBatch, decode_submission
@@ -60,6 +60,14 @@ from vedette.pipeline.workers.protocol import (
 from vedette.pipeline.workers.refusal_pieces import take_refusals
 from vedette.store.engine.arrow_arrays import packed
 
+WORKER_COLLECT_YOUNG_S: Limit[int] = 10
+"""Interval of garbage collection of young objects, between commits. Automatic collection is off: it
+would traverse every batch of telemetry many times and find nothing."""
+
+WORKER_COLLECT_ALL_S: Limit[int] = 300
+"""Interval of garbage collection of all objects, between commits."""
+
+
 log = structlog.get_logger(__name__)
 
 ServerChannel = MessageChannel[FromServer]
@@ -69,18 +77,18 @@ _Answer = TypeVar("_Answer")
 
 
 class Inbox:
-    """Messages from the server. `Deliver` and `Ping` that arrive before an answer are deferred."""
+    """Messages from the server. Defers each `Deliver` and `Ping` that arrives before an answer."""
 
     def __init__(self, channel: ServerChannel) -> None:
         self._channel = channel
         self._deferred: deque[Deliver | Ping] = deque()
 
     def order(self) -> FromServer:
-        """The next order. Blocks; raises ConnectionError when the server is gone."""
+        """Returns the next order. Blocks; raises ConnectionError if the server is gone."""
         return self._deferred.popleft() if self._deferred else self._channel.receive()
 
     def answer(self) -> FromServer:
-        """The answer to the lookup that was sent. Blocks; raises ConnectionError."""
+        """Returns the answer to the pending lookup. Blocks; raises ConnectionError."""
         while isinstance(message := self._channel.receive(), Deliver | Ping):
             self._deferred.append(message)
         return message
@@ -88,19 +96,26 @@ class Inbox:
 
 class LookupClient:
     """Lookups in the server's state database and store. Methods block, and raise UnavailableError
-    when the server cannot answer, ConnectionError when it is gone."""
+    if the server cannot answer, ConnectionError if it is gone."""
 
     def __init__(self, channel: ServerChannel, inbox: Inbox) -> None:
         self._channel = channel
         self._inbox = inbox
         self.seen: list[tuple[int, str, str, str, str]] = []
-        """Arguments of `note` since the commit began, to be sent with its result."""
+        """Arguments of `note` since the commit began, sent with its result."""
 
     def resolve(
-        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+        self,
+        hosts: Mapping[str, Sighting],
+        group_id: int,
+        now_us: int,
+        *,
+        any_group: bool = False,
+        sensor_id: int = 0,
     ) -> dict[str, SensorRef]:
         names = {name: sighting.os_type for name, sighting in hosts.items()}
-        return self._look_up(LookupSensors(names, group_id, now_us), SensorsFound).sensors
+        lookup = LookupSensors(names, group_id, now_us, any_group, sensor_id)
+        return self._look_up(lookup, SensorsFound).sensors
 
     def note(
         self,
@@ -145,8 +160,8 @@ class LookupClient:
 
 
 class WorkerProcess:
-    """The main loop. `run` returns when the server is gone. `decode_record` turns the text of one
-    record into records; it is an argument so that a test can pass one that never returns."""
+    """The main loop. `run` returns when the server is gone. `decode_record` decodes the text of one
+    record to records; it is an argument so that a test can pass a function that never returns."""
 
     def __init__(
         self, channel: ServerChannel, progress: ProgressReporter, decode_record: Decode = decode
@@ -213,7 +228,7 @@ class WorkerProcess:
             case WithoutPartitions(unmounted):
                 processor.assigner.without_partitions(unmounted)
             case Ping():
-                pass  # every order that was executed is progress
+                pass  # every executed order is progress
             case Begin():
                 raise AssertionError("a worker begins once")
             case _:

@@ -3,15 +3,15 @@ cores.
 
 Processing is pure Python and holds the interpreter lock; in the server's process it would block the
 event loop, searches and inserts. Workers have no store and no files: they receive records, return
-tables, and look things up through the server (`protocol.py`). Each worker owns a part of the hosts
+tables, and send lookups to the server (`protocol.py`). Each worker owns a part of the hosts
 (`host_sharding.py`). Submissions are delivered when they arrive, so that workers decode while they
 would otherwise be idle.
 
 A worker may end at any time (out of memory) or stall (stopped, or stuck on a record); the
-supervisor notices both (`supervisor.py`). Then the commit under way fails, its senders are answered
-503 and keep their records, and `recover` replaces all workers, which read back from the store
-what is durable. A record that stalls workers repeatedly is rejected (`stuck_records.py`). Workers
-end by themselves when the server's process ends, however it ends.
+supervisor detects both (`supervisor.py`). Then the open commit fails, its senders get a 503 and
+keep their records, and `recover` replaces all workers, which read the durable state back from the
+store. A record that stalls workers repeatedly is rejected (`stuck_records.py`). Workers end by
+themselves when the server's process ends, however it ends.
 """
 
 import threading
@@ -24,9 +24,9 @@ import structlog
 from vedette.clock import Clock
 from vedette.errors import UnavailableError
 from vedette.ingest.normalise.normaliser import Keep
-from vedette.limits import WORKER_SILENT_S, WORKER_STALL_S
+from vedette.limits import WORKER_STALL_S, Limit
 from vedette.model.ids import slot_of
-from vedette.model.ingress_filter import FilterCounts, IngressFilter
+from vedette.model.ingress_filter import FilterCounts
 from vedette.model.privacy import Privacy
 from vedette.pipeline.batch.pack import PackedCommit
 from vedette.pipeline.submission import Submission
@@ -49,9 +49,14 @@ from vedette.pipeline.workers.rule_delivery import RuleDelivery
 from vedette.pipeline.workers.stuck_records import StuckRecords
 from vedette.pipeline.workers.supervisor import WorkerSupervisor
 from vedette.pipeline.workers.worker_handle import CommitRound, WorkerHandle
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.store.engine.arrow_arrays import unpacked
 from vedette.store.write.commit import CommitTables
 from vedette.store.write.concat_tables import joined_tables
+
+WORKER_SILENT_S: Limit[float] = 10.0
+"""Time without progress of a worker after which the server reports not ready."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -60,10 +65,10 @@ class Launcher(Protocol):
     """Starts and ends worker processes, wherever they run."""
 
     def launch(self, count: int) -> list[WorkerHandle]:
-        """Connected new workers. Waits for the end of those launched before."""
+        """Returns new connected workers. Waits for the end of those launched before."""
 
     def kill(self) -> None:
-        """Ends the workers that were launched, also stopped ones. Does not wait for it."""
+        """Kills the launched workers, including stopped ones. Does not wait for their end."""
 
 
 class WorkerPool:
@@ -82,8 +87,8 @@ class WorkerPool:
         *,
         shares_hosts: bool = False,
     ) -> None:
-        """`shares_hosts`: other servers have hosts too, and this one has only those of the slots
-        that `take_slots` gave it."""
+        """With `shares_hosts`, other servers have hosts too, and this server has only the hosts of
+        the slots given to `take_slots`."""
         self.windows = windows
         self._launcher = launcher
         self._lookups = lookups
@@ -92,14 +97,14 @@ class WorkerPool:
         self._process_cache_size = process_cache_size
         self._count = count
         self._workers: list[WorkerHandle] = []
-        """Replaced as a whole, never changed; empty after a failure."""
+        """Replaced as a whole, never modified; empty after a failure."""
         self._sharding = HostSharding(count)
         self._delivery = threading.Lock()
-        """Held to deliver submissions, and to replace the workers."""
+        """Held while submissions are delivered and while workers are replaced."""
         self._delivered: dict[int, ShardedSubmission] = {}
-        """Submissions of later commits, by the identity of the submission."""
+        """Submissions of later commits, by `id()` of the submission."""
         self._participants: dict[int, list[WorkerHandle]] = {}
-        """Workers of each commit that is not known to be durable."""
+        """Maps each commit that is not yet confirmed as durable to its workers."""
         self._unmounted: list[int] = []
         self._slots: frozenset[int] | None = frozenset() if shares_hosts else None
         """Slots of the hosts that this server has; None for all."""
@@ -119,7 +124,7 @@ class WorkerPool:
         return all(worker.silent_s < WORKER_SILENT_S for worker in self._workers)
 
     def begin(self, unmounted: Iterable[int], *, is_empty: bool) -> None:
-        """Starts the workers; call it first. `unmounted` are the detached partitions; `is_empty`
+        """Starts the workers; call it first. `unmounted` lists the detached partitions; `is_empty`
         declares that nothing is stored, here or by other servers."""
         self._unmounted = list(unmounted)
         self._start(is_empty=is_empty)
@@ -139,7 +144,7 @@ class WorkerPool:
         self.windows.advance(now_us)
         commit = ShardedCommit(self._take(submissions), self._sharding, self._is_ours)
         results = self._process(commit, seq, now_us)
-        if results is None:  # a host was guessed wrong; its owner is known now
+        if results is None:  # wrong estimate of a host; its owner is set now
             results = self._process(commit, seq, now_us)
             assert results is not None
         for result in results.values():
@@ -166,14 +171,14 @@ class WorkerPool:
             self._restore_seen(since_seq)
 
     def take_slots(self, taken: Collection[int]) -> None:
-        """Accepts records of hosts in these slots from now on, with what the store knows of them.
-        Raises UnavailableError; then nothing has changed."""
+        """Accepts records of hosts in these slots from now on, with their keys restored from the
+        store. Raises UnavailableError; then nothing has changed."""
         self._forget_slots(taken)
         self._restore_seen(0, taken)
         self._slots = (self._slots or frozenset()) | frozenset(taken)
 
     def drop_slots(self, dropped: Collection[int]) -> None:
-        """Accepts no records of hosts in these slots any more."""
+        """Stops accepting records of hosts in these slots."""
         self._slots = (self._slots or frozenset()) - frozenset(dropped)
         self._forget_slots(dropped)
 
@@ -205,7 +210,7 @@ class WorkerPool:
         return counts
 
     def close(self) -> None:
-        """Ends supervision and the workers. Raises nothing when some have ended already."""
+        """Stops supervision and the workers. Does not raise if some have already ended."""
         self._supervisor.close()
         self._close_workers()
 
@@ -236,13 +241,13 @@ class WorkerPool:
         self._restore_seen(0)
 
     def _replace_failed(self, workers: Sequence[WorkerHandle], stalled: list[int]) -> None:
-        """For the supervisor: disconnects workers of which one has ended or stalled, so that the
-        commit under way fails. `recover` replaces them."""
+        """Callback of the supervisor: disconnects all workers if one has ended or stalled, so that
+        the open commit fails. `recover` replaces them."""
         with self._delivery:
             if workers is not self._workers:
-                return  # somebody else has noticed, and replaced them
+                return  # another thread has noticed, and replaced them
             if stalled:
-                self._launcher.kill()  # a stopped process does not see that its channel closes
+                self._launcher.kill()  # a stopped process does not notice a closed channel
                 for number in stalled:
                     self._suspect_record(number)
             for worker in workers:
@@ -251,7 +256,7 @@ class WorkerPool:
         self._on_failure()
 
     def _suspect_record(self, number: int) -> None:
-        """Counts a stall at the record that a worker was working on, if it was on any."""
+        """Counts a stall at the record that a worker was processing, if any."""
         progress = self._workers[number].progress.read()
         sharded = self._sharding.find(progress.submission)
         if sharded is None:
@@ -263,7 +268,7 @@ class WorkerPool:
         log.error("a worker stalled on a record", position=position, rejected=is_rejected)
 
     def _take(self, submissions: list[Submission]) -> list[ShardedSubmission]:
-        """All of the submissions, delivered by now."""
+        """Returns all submissions, delivering those that are not delivered yet."""
         with self._delivery:
             taken = [self._delivered.pop(id(submission), None) for submission in submissions]
             return [
@@ -279,8 +284,8 @@ class WorkerPool:
         return sharded
 
     def _restore_seen(self, since_seq: int, slots: Collection[int] | None = None) -> None:
-        """Every worker gets the keys of all hosts of this server, or of those in some slots: which
-        worker owns a host is decided when it appears."""
+        """Sends every worker the keys of all hosts of this server, or of those in `slots`: the
+        owner of a host is decided only when it appears."""
         transfer = KeyTransfer(self._send_and_flush)
         wanted = self._slots if slots is None else slots
         if wanted is None or wanted:
@@ -288,7 +293,7 @@ class WorkerPool:
         transfer.flush()
 
     def _process(self, commit: ShardedCommit, seq: int, now_us: int) -> dict[int, Processed] | None:
-        """Each worker's result; None where the commit has to be distributed again."""
+        """Returns each worker's result; None if the commit must be distributed again."""
         workers = {number: self._workers[number] for number in commit.processes}
         for number, worker in workers.items():
             order = self._order(worker, seq, now_us)
@@ -350,7 +355,7 @@ class WorkerPool:
             worker.send(message)
 
     def _send_and_flush(self, message: Restore) -> None:
-        """Returns when all workers have been sent it. Raises UnavailableError."""
+        """Sends a message to all workers and waits until it is sent. Raises UnavailableError."""
         self._send_all(message)
         try:
             for worker in self._workers:
@@ -365,7 +370,7 @@ class WorkerPool:
 
 
 def _ignore() -> None:
-    """For failures before anybody watches."""
+    """Handler for failures before `watch` is called."""
 
 
 def _error_of(failed: Failed) -> Exception:

@@ -1,1 +1,1 @@
-"""Tree to typed tree: what every leaf means."""
+"""Type checking: converts each leaf of a query into tests of columns."""

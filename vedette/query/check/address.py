@@ -1,7 +1,7 @@
-"""Rules of addresses (docs/query-language.md#addresses).
+"""Checks address values (docs/query-language.md#addresses).
 
-An unknown address is 16 zero bytes and never matches. Both families share a column, so a range is
-cut to the part of its family.
+An unknown address is 16 zero bytes and never matches. IPv4 and IPv6 share a column, so a range is
+clipped to its own family.
 """
 
 import re
@@ -28,7 +28,7 @@ Bounds = tuple[int, int]
 
 
 def address(field: Field, value: Value) -> tuple[Test, ...]:
-    """Tests of the field's columns. Raises ValueError."""
+    """Returns the tests of the field's columns. Raises ValueError for an invalid value."""
     return tuple(
         AddressTest(column, low.to_bytes(16, "big"), high.to_bytes(16, "big"))
         for column in field.sources
@@ -69,7 +69,8 @@ def _range_bounds(family: tuple[Bounds, ...], value: Range, low: str, high: str)
 
 
 def _family_of(number: int) -> tuple[Bounds, ...]:
-    """The value decides the family, whatever the field (3.8, tolerance)."""
+    """Returns the bounds of the number's family. The value decides the family, whatever the
+    field."""
     return _V4 if _V4_LOW <= number <= _V4_HIGH else _V6
 
 
@@ -87,7 +88,8 @@ def _number(text: str) -> int:
 
 
 def _groups(text: str) -> list[Bounds]:
-    """`fe8*`: prefix of an IPv6 address, whose groups are written without leading zeros."""
+    """Returns the bounds of an IPv6 prefix such as `fe8*`. Groups are compared without leading
+    zeros."""
     found = _GROUPS.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r}: a wildcard stands for the last parts of an address")
@@ -105,7 +107,7 @@ def _groups(text: str) -> list[Bounds]:
 
 
 def _groups_beginning(begun: str) -> list[Bounds]:
-    """Ranges of the groups whose shortest hexadecimal text has the prefix."""
+    """Returns the ranges of 16-bit groups whose shortest hexadecimal text starts with `begun`."""
     if not begun:
         return [(0, 0xFFFF)]
     number = int(begun, 16)
@@ -116,7 +118,7 @@ def _groups_beginning(begun: str) -> list[Bounds]:
 
 
 def _octets(text: str) -> Bounds:
-    """`10.0.*`: prefix of a dotted address."""
+    """Returns the bounds of a dotted IPv4 prefix such as `10.0.*`."""
     if not _OCTETS.fullmatch(text):
         raise ValueError(f"{text!r}: a wildcard stands for the last parts of an address")
     known = [int(part) for part in text.split(".") if part != "*"]

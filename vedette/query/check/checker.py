@@ -1,19 +1,15 @@
-"""Check a tree: decide what every leaf means, by the catalogue of fields.
+"""Checks a tree: converts every leaf into typed tests, using the catalogue of fields.
 
-One table maps types of fields to rules. Rules of text are in `text.py`, `path.py` and `cmdline.py`,
-those of numbers, times and addresses in modules of their own.
+A table maps field types to rules. Rules for text are in `text.py`, `path.py` and `cmdline.py`;
+rules for numbers, times and addresses are in modules of their own.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from vedette.errors import BadRequestError, QueryError
-from vedette.limits import (
-    QUERY_LEAVES_MAX,
-    QUERY_OPERANDS_MAX,
-    QUERY_VALUE_CHARS_MAX,
-    QUERY_WILDCARDS_MAX,
-)
+from vedette.limits import Limit
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue, Field, FieldType, Join
 from vedette.model.fields import PROCESS
@@ -56,8 +52,27 @@ from vedette.query.typed import (
     TimeTest,
 )
 
+QUERY_LEAVES_MAX: Limit[int] = 2_000
+"""Maximum leaves of a query. The largest query in practice, a converted rule, has 1,394; the
+largest handwritten query has 76. The engine needs minutes for 20,000."""
+
+QUERY_OPERANDS_MAX: Limit[int] = 128
+"""Maximum operands of an AND or OR that are evaluated individually: in an AND all except negated
+leaves, in an OR brackets. The engine's time grows with their square: 1,024 ANDed words of a command
+line took 29 s over 20,000 segments, 512 ORed pairs 35 s. Queries in practice have at most 20 and
+13."""
+
+QUERY_WILDCARDS_MAX: Limit[int] = 100
+"""Maximum wildcards in a value; adjacent stars count once. In a text field each wildcard becomes a
+class of all letters, which takes thousands of instructions of RE2's 8 MB."""
+
+QUERY_VALUE_CHARS_MAX: Limit[int] = 32_768
+"""Maximum characters of a text value. A Windows command line has at most 32,767. RE2 needs up to
+four instructions per character in UTF-8."""
+
+
 ANY_BINARY = PresentTest("hash")
-"""Test that is true of every binary."""
+"""Test that is true for every binary."""
 
 TextRule = Callable[[Field, str], tuple[Test, ...]]
 
@@ -83,7 +98,8 @@ TEXT_RULES: Mapping[FieldType, TextRule] = MappingProxyType(
         "alert_id": text.alert_id,
     }
 )
-"""Rules of the types with text values; of a text, values with too many words are refused."""
+"""Rules of the field types with text values. The rule for `text` rejects values with too many
+words."""
 
 _WHOLE_AS_EXACT = frozenset(
     {"md5", "sha1", "sha256", "alert_id", "cross_type", "host_type", "block_status"}
@@ -99,12 +115,12 @@ def check(
     leading_wildcards: bool = True,
     joins: bool = True,
 ) -> Checked:
-    """The typed tree. Relative dates count from `now_us`, epoch microseconds.
+    """Returns the typed tree. `now_us` (epoch microseconds) is the reference of relative dates.
 
-    Raises QueryError at the leaf: values that are no number, date, address or truth value,
-    ranges of text, wildcards at the beginning of a value when `leading_wildcards` is False, and
-    fields of another kind of document when `joins` is False; values beyond
-    `QUERY_VALUE_CHARS_MAX`, `QUERY_WILDCARDS_MAX` or `QUERY_WORDS_MAX`; and at the first leaf
+    Raises QueryError with the position of the leaf: for a value that is not a valid number, date,
+    address or truth value; a range of text; a wildcard at the start of a value if
+    `leading_wildcards` is False; a joined field if `joins` is False; a value beyond
+    `QUERY_VALUE_CHARS_MAX`, `QUERY_WILDCARDS_MAX` or `QUERY_WORDS_MAX`; and for the first leaf
     beyond `QUERY_LEAVES_MAX` or `QUERY_OPERANDS_MAX`.
     """
     _check_size(tree)
@@ -112,7 +128,7 @@ def check(
 
 
 class _Check:
-    """The arguments of one `check`."""
+    """The arguments of a `check` call, and its passes."""
 
     def __init__(
         self, catalogue: Catalogue, now_us: int, leading_wildcards: bool, joins: bool
@@ -160,12 +176,14 @@ class _Check:
             raise QueryError(message, leaf.start, leaf.end)
 
     def _bare(self, leaf: Leaf) -> Checked:
-        """A term without a field: all default fields, each by its rule."""
+        """Checks a term without a field: it tests all default fields, each by its own rule."""
         if not isinstance(leaf.value, Text):
             raise QueryError("a range needs a field", leaf.start, leaf.end)
         source = leaf.value.source
         if is_any(source):
             return Everything()
+        if not unescape(source):
+            return Match(NEVER, leaf)
         try:
             found = dict.fromkeys(
                 test for field in self.catalogue.defaults for test in _bare_tests(field, source)
@@ -188,7 +206,7 @@ class _Check:
                 return self._tagged(field, leaf)
 
     def _joined(self, join: Join, leaf: Leaf) -> Match:
-        """A field of binaries as a join."""
+        """Checks a field of binaries and returns it as a join."""
         match self._fielded(BINARY.by_name[join.field], leaf):
             case Everything():
                 tests: tuple[ColumnTest, ...] = (ANY_BINARY,)
@@ -199,7 +217,7 @@ class _Check:
         return Match((JoinTest(join.source, tests),) if tests else NEVER, leaf)
 
     def _tagged(self, field: Field, leaf: Leaf) -> Match:
-        """A field of what detection said: a document without such a tag never matches."""
+        """Checks a field of detection tags. A document without such a tag never matches."""
         assert field.tag is not None
         family, name = field.tag.family, field.tag.name
         if field.type == "count":
@@ -216,7 +234,7 @@ class _Check:
             case "integer" | "count":
                 if not field.sources:
                     return _constant(constant_zero(value), leaf)
-                return Match(integer(field, value), leaf)
+                return Match(_number_tests(field, leaf), leaf)
             case "decimal":
                 return Match(decimal(field, value), leaf)
             case "bool":
@@ -234,7 +252,8 @@ class _Check:
 
 
 def _bare_tests(field: Field, source: str) -> tuple[Test, ...]:
-    """What a term without a field asks of a default field; of a number only if it is one."""
+    """Returns the tests of a default field for a term without a field. A numeric field is tested
+    only if the term is a number."""
     if field.type != "integer":
         return TEXT_RULES[field.type](field, source)
     text = unescape(source)
@@ -247,7 +266,7 @@ def _bare_tests(field: Field, source: str) -> tuple[Test, ...]:
 
 
 def _check_value(leaf: Leaf, value: Text) -> None:
-    """What makes the pattern of a value longer, until no engine compiles it."""
+    """Raises QueryError for values whose pattern would be too large for an engine to compile."""
     if len(unescape(value.source)) > QUERY_VALUE_CHARS_MAX:
         message = f"a value has at most {QUERY_VALUE_CHARS_MAX:,} characters"
         raise QueryError(message, leaf.start, leaf.end)
@@ -279,8 +298,9 @@ def _is_exclusion(node: Tree) -> bool:
 
 
 def _check_operands(joint: str, operands: list[Tree]) -> None:
-    """The values of one OR, and the negated ones of one AND, are one pass over their columns:
-    only the other operands count."""
+    """Raises QueryError if too many operands need individual evaluation. Leaves of an OR and
+    negated leaves of an AND do not count: the engine evaluates them together in one pass over their
+    columns."""
     if len(operands) > QUERY_OPERANDS_MAX:
         most, found = QUERY_OPERANDS_MAX, len(operands)
         message = f"at most {most:,} conditions can be joined by {joint}, these are {found:,}"
@@ -295,10 +315,20 @@ def _constant(holds: bool, leaf: Leaf) -> Checked:
     return Everything() if holds else Match(NEVER, leaf)
 
 
+def _number_tests(field: Field, leaf: Leaf) -> tuple[Test, ...]:
+    """Returns number tests, or tests of the field's text columns if the value is not a number."""
+    try:
+        return integer(field, leaf.value)
+    except ValueError:
+        if not field.texts:
+            raise
+        return _text_tests(replace(field, type="keyword", sources=field.texts), leaf)
+
+
 def _text_tests(field: Field, leaf: Leaf) -> tuple[Test, ...]:
     match leaf.value:
         case Text(source):
-            return TEXT_RULES[field.type](field, source)
+            return TEXT_RULES[field.type](field, source) if source else NEVER
         case Range(low="*", high="*"):
             return TEXT_RULES[field.type](field, "*")
         case Range():
@@ -316,7 +346,7 @@ def _exact_tests(field: Field, text: str) -> tuple[Test, ...]:
 
 
 def _process_id(field: Field, leaf: Leaf) -> Checked:
-    """A process id, or a unique id, which also names the segment."""
+    """Checks a process id, or a unique id, which also selects the segment."""
     match leaf.value:
         case Text(source):
             value = fold(unescape(source))
@@ -328,6 +358,8 @@ def _process_id(field: Field, leaf: Leaf) -> Checked:
             raise ValueError("has no ranges")
     if is_any(value):
         return Match(tuple(PresentTest(column) for column in field.sources), leaf)
+    if not value:
+        return Match(NEVER, leaf)
     value, segment_id = _split(value)
     ids = Match(tuple(_id_test(column, value) for column in field.sources), leaf)
     if segment_id in (MERGED_SEGMENT, EARLIEST_SEGMENT) or "process_id" not in field.sources:
@@ -336,7 +368,8 @@ def _process_id(field: Field, leaf: Leaf) -> Checked:
 
 
 def _split(value: str) -> tuple[str, int]:
-    """Process id and segment of a unique id; a value of another form is a process id."""
+    """Splits a unique id into process id and segment id. A value of another form is a process
+    id."""
     try:
         return split_unique_id(value)
     except BadRequestError:
@@ -344,5 +377,6 @@ def _split(value: str) -> tuple[str, int]:
 
 
 def _id_test(column: str, value: str) -> TextTest:
-    """Ids are stored in lower case, GUIDs of senders as sent."""
+    """Returns the test of an id column. Process ids are stored in lower case, senders' GUIDs as
+    sent."""
     return whole(column, "folded" if column == "process_guid" else "exact", value)

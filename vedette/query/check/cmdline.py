@@ -1,4 +1,4 @@
-"""Rule of command lines (docs/query-language.md#cmdline)."""
+"""Checks values of command lines (docs/query-language.md#cmdline)."""
 
 import re
 
@@ -7,23 +7,26 @@ from vedette.model.indexes import INDEX_OF
 from vedette.model.tokens import UNIT, cmdline_pieces
 from vedette.query.check.glob import is_any, is_wild, pattern, present, without_outer_stars
 from vedette.query.parse.escape import unescape
-from vedette.query.typed import Test, Tests, TextTest
+from vedette.query.typed import NEVER, Test, Tests, TextTest
 
 _PIECE_CHAR = r"[^\x1f\x1c]"
 _MARK = r"(?:\x1c\x1f)?"
 _BEGINS_AT_SLASH = re.compile(r"\*+/(?!/)")
 _ENDS_AT_COLON = re.compile(r":\*+$")
 CMDLINE_TOKENS = {"cmdline": "cmdline_tokens", "parent_cmdline": "parent_cmdline_tokens"}
-"""The column of tokens of each command line."""
+"""Maps a command line column to the column with its tokens."""
 
 
 def cmdline(field: Field, source: str) -> Tests:
-    """3.5 and 3.6: pieces in order."""
+    """Returns tests for the value's pieces in order. A value without a piece matches nothing."""
     value = unescape(source)
-    pieces = without_outer_stars(cmdline_pieces(value))
+    given = cmdline_pieces(value)
+    if not given:
+        return NEVER
+    pieces = without_outer_stars(given)
     if not pieces:
         return present(field.sources)
-    if pieces[-1] == "/":  # where a value ends in one, a switch may begin
+    if pieces[-1] == "/":  # a trailing slash may be the start of a switch
         pieces[-1] = "/*"
     found: list[Test] = []
     for column in field.sources:
@@ -33,9 +36,9 @@ def cmdline(field: Field, source: str) -> Tests:
 
 
 def _variants(value: str, pieces: list[str]) -> list[list[str]]:
-    """The pieces, and what they are where a star stands beside a mark that is kept with a piece at
-    some places and cuts at others: the slash of `*/user*` may begin a switch, the colon of `*c:*`
-    may be the last character of a piece."""
+    """Returns the pieces, plus alternatives where a star adjoins a character that sometimes belongs
+    to a piece and sometimes separates pieces: the slash of `*/user*` may start a switch, the colon
+    of `*c:*` may be the last character of a piece."""
     found = [pieces]
     if _BEGINS_AT_SLASH.match(value) and pieces[0][0] not in "/*":
         found.append(["/" + pieces[0], *pieces[1:]])
@@ -45,8 +48,8 @@ def _variants(value: str, pieces: list[str]) -> list[list[str]]:
 
 
 def _piece_tests(column: str, pieces: list[str]) -> list[TextTest]:
-    """The pieces anywhere, with the alias of the first piece of a command line, and with what
-    may stand in front of a slash that the value begins with."""
+    """Returns tests for the pieces at any position, including the alias of a command line's first
+    piece and the forms of a slash at the start of the value."""
     tokens = _piece_tokens(column, pieces)
     needle = _plain_needle(pieces)
     if needle is not None:
@@ -60,8 +63,9 @@ def _piece_tests(column: str, pieces: list[str]) -> list[TextTest]:
 
 
 def _after_slash(pieces: list[str]) -> str | None:
-    """The pieces where a slash is stored apart from the first one: `/bin` as the alias of the
-    first piece of a command line, `/x` as the end of `//x`, and `//x` as that of `http://x`."""
+    """Returns the pattern of pieces whose leading slash is stored separately from the first piece:
+    `/bin` as alias of the first piece of a command line, `/x` as the end of `//x`, and `//x` as the
+    end of `http://x`."""
     if pieces[0] == "/":
         return r"\x1c" + _pieces_pattern(pieces[1:], is_first=True)
     aliased = pieces[0].lstrip("*")
@@ -72,8 +76,9 @@ def _after_slash(pieces: list[str]) -> str | None:
 
 
 def _plain_needle(pieces: list[str]) -> str | None:
-    """The pieces as one run of stored text, where that says it all: no inner wildcard, no
-    colon that may be an alias, no extension but at the beginning."""
+    """Returns the pieces as a plain substring of the stored text. None if a substring search is not
+    equivalent: with an inner wildcard, a colon that may be an alias, or an extension except at the
+    start."""
     joined = UNIT.join(pieces)
     core = joined.strip("*")
     if is_wild(core) or any(_asks_colon(piece) for piece in pieces):
@@ -90,7 +95,7 @@ def _asks_colon(piece: str) -> bool:
 
 
 def _pieces_pattern(pieces: list[str], *, is_first: bool = False) -> str:
-    """The pieces as a pattern on the stored text with its marks of inner colons."""
+    """Returns a pattern of the pieces for the stored text, which contains marks of inner colons."""
     bodies = []
     for number, piece in enumerate(pieces):
         has_extension = not (is_first and number == 0)
@@ -102,11 +107,11 @@ def _piece_pattern(piece: str, has_extension: bool) -> str:
     if is_any(piece):
         return rf"{_PIECE_CHAR}+\x1f{_MARK}"
     core = piece.rstrip("*")
-    if _asks_colon(piece):  # a colon is the last character of a piece, or of its alias
+    if _asks_colon(piece):  # a colon ends a piece or its alias
         body = _piece_body(core[:-1], has_extension)
         return rf"{body}(?:\x3a\x1f|\x1f\x1c\x1f)"
     body = _piece_body(piece, has_extension)
-    if len(core) > 1 and core.endswith("?"):  # the colon of an alias is a character too
+    if len(core) > 1 and core.endswith("?"):  # `?` also matches the colon of an alias
         return rf"(?:{body}\x1f{_MARK}|{_piece_body(core[:-1], has_extension)}\x1f\x1c\x1f)"
     return rf"{body}\x1f{_MARK}"
 
@@ -122,7 +127,7 @@ def _piece_body(value: str, has_extension: bool) -> str:
 
 
 def _piece_tokens(column: str, pieces: list[str]) -> tuple[str, ...]:
-    """Pieces that are stored as they are: no wildcard, no alias, no extension."""
+    """Returns the pieces that are stored unchanged: without wildcard, alias and extension."""
     if INDEX_OF.get(column) != "pieces":
         return ()
     return tuple(

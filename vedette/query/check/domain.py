@@ -1,4 +1,4 @@
-"""Rule of domain names (docs/query-language.md#domain)."""
+"""Checks values of domain names (docs/query-language.md#domain)."""
 
 from itertools import chain
 
@@ -10,11 +10,11 @@ from vedette.query.typed import NEVER, Form, Tests, TextTest
 
 
 def domain(field: Field, source: str) -> Tests:
-    """3.7: labels."""
+    """Returns tests for the labels of a domain name."""
     value = fold(unescape(source))
     core = value.strip(".")
-    if not core:  # dots alone are no label
-        return NEVER if value else present(field.sources)
+    if not core:  # dots alone are not a label
+        return NEVER
     if is_wild(core):
         return _wild_domain(field.sources, value, core)
     found = (_domain_tests(column, value, core) for column in field.sources)
@@ -22,9 +22,9 @@ def domain(field: Field, source: str) -> Tests:
 
 
 def _wild_domain(columns: tuple[str, ...], value: str, core: str) -> Tests:
-    """A pattern, at that place of the name which the dots around it say."""
+    """Returns pattern tests. Dots at the ends of the value anchor the pattern at labels."""
     begins, ends = value.startswith("."), value.endswith(".")
-    if not ends:  # `.x` and `x`: one of the suffixes of labels
+    if not ends:  # `.x` and `x` match a suffix of labels
         if is_any(core):
             return present(columns)
         return tuple(suffix(column, "domain", core, ".") for column in columns)

@@ -1,13 +1,15 @@
-"""Values with `*` and `?`: the simple shapes become plain comparisons, the others RE2 patterns.
+"""Values with `*` and `?`. Simple shapes become plain comparisons, others become RE2 patterns.
 
-`*` is any run of characters, separators and the empty run included; `?` is one character. Patterns
-are built from escaped text, never taken from a user.
+`*` matches any run of characters, including separators and the empty run; `?` matches one
+character. Patterns are built from escaped text and never contain user syntax.
 """
 
 import re
 from collections.abc import Iterable
 
+from vedette.model.field import is_member
 from vedette.model.indexes import INDEX_OF
+from vedette.model.log_fields import LOG_WORDS
 from vedette.model.tokens import whole_index_words
 from vedette.query.typed import Form, PresentTest, Shape, Tests, TextTest
 
@@ -21,28 +23,29 @@ def is_wild(value: str) -> bool:
 
 
 def wild_runs(value: str) -> list[str]:
-    """The runs of wildcards in a value."""
+    """Returns the runs of wildcards in a value."""
     return _WILD_RUN.findall(value)
 
 
 def is_any(value: str) -> bool:
-    """Whether the value consists of stars only: the field has a value."""
+    """Whether the value consists only of stars, which match any nonempty field."""
     return value != "" and not value.strip("*")
 
 
 def begins_wild(value: str) -> bool:
-    """Whether the value begins with a wildcard, which no index helps with
+    """Whether the value starts with a wildcard, so that no index applies
     (docs/query-language.md#values-by-type)."""
     return value[:1] in ("*", "?") and not is_any(value)
 
 
 def literal(text: str) -> str:
-    """The text as an RE2 pattern."""
+    """Returns the text as a literal RE2 pattern."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def pattern(value: str, star: str = ".*", one: str = ".") -> str:
-    """The RE2 pattern of a value with wildcards."""
+    """Returns the RE2 pattern of a value with wildcards. `star` and `one` are the patterns of `*`
+    and `?`."""
     if not is_wild(value):
         return literal(value)
     found = []
@@ -56,9 +59,9 @@ def pattern(value: str, star: str = ".*", one: str = ".") -> str:
 
 
 def index_words(column: str, value: str) -> tuple[str, ...]:
-    """Index tokens that every match of the value has. `value` has a separator or a space where a
-    match begins and ends at a token boundary."""
-    if INDEX_OF.get(column) != "words":
+    """Returns index tokens that every match contains. Put a separator or space into `value` where a
+    match starts or ends at a token boundary."""
+    if INDEX_OF.get(column) != "words" and column not in LOG_WORDS and not is_member(column):
         return ()
     found: dict[str, None] = {}
     for run in _WILD_RUN.split(value):
@@ -68,7 +71,7 @@ def index_words(column: str, value: str) -> tuple[str, ...]:
 
 
 def whole(column: str, form: Form, value: str) -> TextTest:
-    """Test: the whole text in a form matches the folded value."""
+    """Returns a test that the whole text in a form matches the folded value."""
     shape, needle = _whole_shape(value)
     return TextTest(column, form, shape, needle, index_words(column, f" {value} "))
 
@@ -87,9 +90,9 @@ def _whole_shape(value: str) -> tuple[Shape, str]:
 
 
 def suffix(column: str, form: Form, value: str, separator: str) -> TextTest:
-    """Test: a suffix that follows a separator matches the folded value (docs/query-language.md#path
-    and
-    3.7). The form begins with a separator, so that the whole text is one of the suffixes."""
+    """Returns a test that the folded value matches a suffix after a separator
+    (docs/query-language.md#path, docs/query-language.md#domain). The form starts with a separator,
+    so the whole text is one of the suffixes."""
     shape, needle = _suffix_shape(value, separator)
     tokens = index_words(column, f"{separator}{value} ")
     return TextTest(column, form, shape, needle, tokens)
@@ -106,7 +109,7 @@ def _suffix_shape(value: str, separator: str) -> tuple[Shape, str]:
             return "ends_after", core
         if not core.startswith(separator):
             return "contains", core
-    # With a leading star, the longest suffix matches whenever any does.
+    # With a leading star, the longest suffix matches whenever any suffix does.
     start = "^" if value.startswith("*") else ""
     body = pattern(value.rstrip("*"))
     end = "" if value.endswith("*") else "$"
@@ -114,12 +117,12 @@ def _suffix_shape(value: str, separator: str) -> tuple[Shape, str]:
 
 
 def present(columns: Iterable[str]) -> Tests:
-    """Tests: one of the columns has a value."""
+    """Returns tests that a column has a value."""
     return tuple(PresentTest(column) for column in columns)
 
 
 def without_outer_stars(words: list[str]) -> list[str]:
-    """The words of a phrase without those at either end that match any word."""
+    """Returns the words of a phrase without the words at either end that match any word."""
     first, last = 0, len(words)
     while first < last and is_any(words[first]):
         first += 1

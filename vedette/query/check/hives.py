@@ -1,8 +1,8 @@
-r"""SegmentAssigner hives by the names people use, as the kernel's names that are stored.
+r"""Translates registry hives from their customary names to the kernel names that are stored.
 
-`HKLM\x` is stored as `\registry\machine\x`, `HKU\x` as `\registry\user\x`. `HKCU\x` lies below
-`\registry\user\` and the SID of some user; `HKCR\x` is a view of the classes of the machine and
-of each user, whose classes are a hive of their own with `_classes` behind the SID.
+`HKLM\x` is stored as `\registry\machine\x`, `HKU\x` as `\registry\user\x`. `HKCU\x` is below
+`\registry\user\` and the SID of a user. `HKCR\x` is a view of the classes of the machine and of
+each user; a user's classes are a separate hive with `_classes` appended to the SID.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _HIVES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class HivePath:
-    """A stored path: `root`, then for a user's hive one part of any name, then `rest`."""
+    """A stored path: `root`, then, for a user's hive, one component of any name, then `rest`."""
 
     root: str
     rest: str
@@ -31,8 +31,8 @@ class HivePath:
 
 
 def hive_paths(value: str) -> tuple[HivePath, ...]:
-    r"""The stored paths that a folded registry value with single `\` names; () when it does not
-    begin with the name of a hive. `HKLM:` as in PowerShell is understood."""
+    r"""Returns the stored paths for a folded registry value with single `\`; () if it does not
+    start with the name of a hive. Accepts `HKLM:` as in PowerShell."""
     name, separator, rest = value.partition("\\")
     match _HIVES.get(name.removesuffix(":")):
         case "hklm":

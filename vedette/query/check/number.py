@@ -1,4 +1,4 @@
-"""Rules of numbers and truth values (docs/query-language.md#numbers)."""
+"""Checks numbers and truth values (docs/query-language.md#numbers)."""
 
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -13,14 +13,15 @@ _NUMBER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})", re.ASCII)
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 _BOUNDED = {"start_hour": 23, "start_weekday": 6}
-"""Maximum of derived numbers for which 0 is an ordinary value; unknown is above it."""
+"""Maximum of derived numbers for which 0 is a regular value. Unknown is stored above the
+maximum."""
 
 _UNREPORTED = frozenset({"is_64bit"})
-"""Truth values whose stored 0 means unknown: no stored value of them means false."""
+"""Truth values whose stored 0 means unknown, so that no stored value means false."""
 
 
 def number(text: str) -> int:
-    """A decimal or 0x number. Raises ValueError with a message for the caller."""
+    """Parses a decimal or 0x number. Raises ValueError with a message for the caller."""
     lowered = text.strip().lower()
     if _NUMBER.fullmatch(lowered):
         found = int(lowered)
@@ -34,7 +35,7 @@ def number(text: str) -> int:
 
 
 def bounds(value: Value) -> tuple[int, int] | None:
-    """Inclusive bounds of a value; None for any number (`*`, `[* TO *]`)."""
+    """Returns the inclusive bounds of a value; None for any number (`*`, `[* TO *]`)."""
     match value:
         case Range(low="*", high="*"):
             return None
@@ -50,18 +51,18 @@ def bounds(value: Value) -> tuple[int, int] | None:
 
 
 def integer(field: Field, value: Value) -> tuple[Test, ...]:
-    """Tests of a number. 0 is also unknown, so present means above 0."""
+    """Returns tests of an integer field. 0 means unknown, so `*` requires a value above 0."""
     found = bounds(value)
     if found is None:
         return tuple(_present(source) for source in field.sources)
     low, high = found
     if field.type == "integer" and isinstance(value, Range) and value.low == "*":
-        low = 1  # an open end does not reach what is unknown
+        low = 1  # an open range excludes unknown
     return tuple(_within(source, low, high) for source in field.sources)
 
 
 def _within(source: str, low: int, high: int) -> NumberTest:
-    """The test of a range, which for `_BOUNDED` numbers excludes unknown."""
+    """Returns the test of a range. For `_BOUNDED` numbers it excludes unknown."""
     if source not in _BOUNDED:
         return NumberTest(source, low, high)
     return NumberTest(source, max(low, 0), min(high, _BOUNDED[source]))
@@ -74,7 +75,7 @@ def _present(source: str) -> NumberTest:
 
 
 def decimal(field: Field, value: Value) -> tuple[Test, ...]:
-    """Tests of a number with decimals, which is stored in thousandths. Every document has one."""
+    """Returns tests of a decimal field, stored in thousandths. Every document has a value."""
     match value:
         case Range(low, high):
             lowest, is_on_grid = (
@@ -99,7 +100,8 @@ def decimal(field: Field, value: Value) -> tuple[Test, ...]:
 
 
 def _thousandths(text: str, rounding: str) -> tuple[int, bool]:
-    """A number in thousandths, and whether that is exact. Raises ValueError."""
+    """Returns a number in thousandths, rounded, and whether the result is exact. Raises
+    ValueError."""
     plain = text.strip()
     if not _DECIMAL.fullmatch(plain):
         raise ValueError(f"{text!r} is not a number")
@@ -115,7 +117,7 @@ def constant_zero(value: Value) -> bool:
 
 
 def truth(value: Value) -> bool | None:
-    """True, false, or None for "either". Raises ValueError."""
+    """Returns True or False, or None for either. Raises ValueError."""
     match value:
         case Range(low="*", high="*"):
             return None

@@ -1,4 +1,4 @@
-r"""Rules of paths, registry paths and names of programs (docs/query-language.md#keyword)."""
+"""Checks paths, registry paths and program names (docs/query-language.md#path)."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,19 @@ from itertools import chain
 
 from vedette.model.field import Field
 from vedette.model.tokens import fold
-from vedette.query.check.glob import index_words, is_wild, literal, pattern, present, suffix, whole
+from vedette.query.check.glob import (
+    index_words,
+    is_any,
+    is_wild,
+    literal,
+    pattern,
+    present,
+    suffix,
+    whole,
+)
 from vedette.query.check.hives import hive_paths
 from vedette.query.parse.escape import unescape
-from vedette.query.typed import Form, Test, Tests, TextTest
+from vedette.query.typed import NEVER, Form, Test, Tests, TextTest
 
 _ROOTED = re.compile(r"[a-z]:(?:\\|$)")
 _RUN = re.compile(r"\\{2,}")
@@ -20,12 +29,12 @@ _NO_SEPARATOR = r"[^\\]"
 
 
 def path(field: Field, source: str) -> Tests:
-    """3.4, in both readings of backslashes."""
+    """Returns tests of a path field, for both readings of backslashes."""
     return path_in(field.sources, source, is_registry=field.type == "registry")
 
 
 def path_in(columns: tuple[str, ...], source: str, *, is_registry: bool = False) -> Tests:
-    """The path rule on the given columns."""
+    """Applies the path rule to the given columns."""
     readings = dict.fromkeys((unescape(source), source))
     found = (_path_reading(columns, reading, is_registry) for reading in readings)
     return tuple(dict.fromkeys(chain.from_iterable(found)))
@@ -37,6 +46,8 @@ def _path_reading(columns: tuple[str, ...], reading: str, is_registry: bool) -> 
     if value.startswith(":\\"):
         value = value[1:]
     value = _without_leading_star(value.removeprefix("\\"))
+    if not value:  # separators alone name no component
+        return NEVER
     if value.endswith("\\"):
         value += "*"
     written = value
@@ -58,16 +69,16 @@ def _path_reading(columns: tuple[str, ...], reading: str, is_registry: bool) -> 
 
 
 def _without_leading_star(value: str) -> str:
-    """A value from its first separator on, where only a star stands before that: `*\\x` begins
-    at a separator, as every value does, also at that of `/x`. `*\\*` asks for a folder."""
+    r"""Drops stars before the first separator: `*\x` starts at a separator, as every value does,
+    also at that of `/x`. Keeps `*\*`, which requires a folder."""
     rest = value.lstrip("*")
     is_at_separator = rest != value and rest.startswith("\\") and rest[1:2] not in ("", "*")
     return rest[1:] if is_at_separator else value
 
 
 def _may_lie_in_control_set(value: str) -> bool:
-    """Whether a registry value, where it begins or ends inside a part, may mean part of the name of
-    a numbered control set: the form of registry paths does not hold that name."""
+    """Whether a registry value that starts or ends inside a component may match part of the name of
+    a numbered control set. The form of registry paths does not contain that name."""
     parts = re.split(r"[\\*?]", value)
     return is_wild(value) and any(part and part in name for part in parts for name in _NUMBERED)
 
@@ -96,11 +107,12 @@ def _hive_tests(column: str, value: str) -> Iterator[list[TextTest]]:
 
 
 def _extension_tests(column: str, value: str, is_registry: bool) -> list[TextTest]:
-    """A last part, or its extension from any dot after the first character."""
+    """Returns tests for a last component, or for its extension from any dot after the first
+    character."""
     form: Form = "registry" if is_registry else "path"
     if not is_wild(value):
         return [TextTest(column, form, "ends", value, index_words(column, value + " "))]
-    # A `?` in the first place stands for the dot.
+    # A `?` in first position stands for the dot.
     body = literal(".") + pattern(value[1:], _NO_SEPARATOR + "*", _NO_SEPARATOR)
     needle = f"{_NO_SEPARATOR}{body}$"
     return [
@@ -110,20 +122,23 @@ def _extension_tests(column: str, value: str, is_registry: bool) -> list[TextTes
 
 
 def _without_control_sets(test: TextTest) -> TextTest:
-    """The index holds the words as stored, not the made-equal ones."""
+    """Removes index tokens of control sets. The index contains the stored names, the test compares
+    the normalized name."""
     kept = tuple(word for word in test.tokens if word not in _CONTROL_SET_WORDS)
     return TextTest(test.column, test.form, test.shape, test.needle, kept)
 
 
 def name(field: Field, source: str) -> Tests:
-    """3.1: the file name; a value that still holds a separator asks the full path."""
+    """Returns tests of a file name. A value that contains a separator searches the full path."""
     value = fold(unescape(source)).replace("/", "\\")
     if value.startswith(":\\"):
         value = value[1:]
     value = value.lstrip("\\")
     if "\\" in value:
         return path_in(field.paths, source)
-    if not value.strip("*"):
+    if not value:
+        return NEVER
+    if is_any(value):
         return present(field.sources or field.paths)
     if field.sources:
         return tuple(whole(column, "folded", value) for column in field.sources)

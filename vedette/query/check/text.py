@@ -1,4 +1,4 @@
-r"""Rules of keywords, hosts, accounts, hashes, texts and kinds (docs/query-language.md#keyword)."""
+"""Checks keywords, hosts, accounts, hashes, texts and kinds (docs/query-language.md#keyword)."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from itertools import chain
 
 import re2
 
-from vedette.limits import QUERY_WORDS_MAX
+from vedette.limits import Limit
 from vedette.model.field import Field
 from vedette.model.fields import BLOCK_STATUSES, CROSS_CODES
 from vedette.model.tokens import fold, pattern_words
@@ -23,6 +23,12 @@ from vedette.query.parse.escape import unescape
 from vedette.query.pattern import GAP, LETTER
 from vedette.query.typed import NEVER, NumberTest, PresentTest, Test, Tests, TextTest
 
+QUERY_WORDS_MAX: Limit[int] = 100
+"""Maximum words of a value in a text field. The gap between two words is a class of all letters
+too: no engine compiles the pattern of 500 words, and 40,000 words take minutes until the engine
+gives up."""
+
+
 _NO_SEPARATOR = r"[^\\]"
 _NO_DOT = r"[^.]"
 _HASH_CHARS = {"md5": 32, "sha1": 40, "sha256": 64}
@@ -30,7 +36,7 @@ _HASH = re.compile(r"[0-9a-f*?]+")
 
 
 def keyword(field: Field, source: str) -> Tests:
-    """3.1: the whole value."""
+    """Returns tests of the whole value."""
     value = fold(unescape(source))
     if is_any(value):
         return present(field.sources)
@@ -38,7 +44,8 @@ def keyword(field: Field, source: str) -> Tests:
 
 
 def hostname(field: Field, source: str) -> Tests:
-    """The whole name, or its first label: sensors name hosts without their domain."""
+    """Returns tests of the whole name, or of its first label, because sensors report hosts without
+    their domain."""
     value = fold(unescape(source))
     if is_any(value):
         return present(field.sources)
@@ -57,7 +64,7 @@ def _host_tests(column: str, value: str) -> Tests:
 
 
 def endpoint(field: Field, source: str) -> Tests:
-    """A keyword on `HOST|sensor id`; without the bar on the host
+    """Returns tests of `HOST|sensor id`, or of the host alone if the value has no bar
     (docs/query-language.md#binaries)."""
     whole_column, host_column = field.sources
     value = fold(unescape(source))
@@ -69,7 +76,7 @@ def endpoint(field: Field, source: str) -> Tests:
 
 
 def host_type(field: Field, source: str) -> Tests:
-    """A keyword whose unknown value reads `workstation`."""
+    """Returns keyword tests; an unknown value is read as `workstation`."""
     found = keyword(field, source)
     value = fold(unescape(source))
     if is_any(value) or _names_matching(value, ("workstation",)):
@@ -78,7 +85,7 @@ def host_type(field: Field, source: str) -> Tests:
 
 
 def account(field: Field, source: str) -> Tests:
-    r"""3.1: the whole `DOMAIN\user`, or what follows its last backslash."""
+    r"""Returns tests of the whole `DOMAIN\user`, or of the part after the last backslash."""
     value = fold(unescape(source))
     if is_any(value):
         return present(field.sources)
@@ -96,7 +103,7 @@ def account(field: Field, source: str) -> Tests:
 
 
 def hexadecimal(field: Field, source: str) -> Tests:
-    """3.2: hashes. A value that no hash of the kind can match has no tests."""
+    """Returns tests of hashes; () for a value that no hash of this kind can match."""
     value = fold(unescape(source))
     if is_any(value):
         return present(field.sources)
@@ -108,7 +115,7 @@ def hexadecimal(field: Field, source: str) -> Tests:
 
 
 def alert_id(field: Field, source: str) -> Tests:
-    """A keyword that is stored in lower case, so that the primary key answers."""
+    """Returns tests of an id that is stored in lower case, so that the primary key can be used."""
     value = fold(unescape(source))
     if is_any(value):
         return present(field.sources)
@@ -116,8 +123,12 @@ def alert_id(field: Field, source: str) -> Tests:
 
 
 def text(field: Field, source: str) -> Tests:
-    """3.3 and 3.6: words in order. Raises ValueError beyond `QUERY_WORDS_MAX`."""
-    words = without_outer_stars(pattern_words(unescape(source)))
+    """Returns tests for the value's words in order. A value without a word matches nothing. Raises
+    ValueError beyond `QUERY_WORDS_MAX`."""
+    given = pattern_words(unescape(source))
+    if not given:
+        return NEVER
+    words = without_outer_stars(given)
     if not words:
         return present(field.sources)
     if len(words) > QUERY_WORDS_MAX:
@@ -134,7 +145,8 @@ def text(field: Field, source: str) -> Tests:
 
 
 def _names_matching(value: str, names: Iterable[str]) -> list[str]:
-    """Names of a short fixed list that a folded value with wildcards matches whole."""
+    """Returns the names of a short fixed list that a folded value with wildcards matches as a
+    whole."""
     if not is_wild(value):
         return [name for name in names if fold(name) == value]
     expression = re2.compile(f"(?s){pattern(value)}")
@@ -142,7 +154,7 @@ def _names_matching(value: str, names: Iterable[str]) -> list[str]:
 
 
 def cross_type(field: Field, source: str) -> Tests:
-    """3.1: names of kinds, `_` and case aside."""
+    """Returns tests for names of kinds, ignoring `_` and case."""
     value = fold(unescape(source)).replace("_", "")
     if is_any(value):
         return tuple(NumberTest(name, 1, 255) for name in field.sources)
@@ -151,7 +163,7 @@ def cross_type(field: Field, source: str) -> Tests:
 
 
 def block_status(field: Field, source: str) -> Tests:
-    """Names of results, as numbers."""
+    """Returns tests for the numbers of the matching result names."""
     matching = _names_matching(fold(unescape(source)), BLOCK_STATUSES)
     codes = [BLOCK_STATUSES.index(name) for name in matching]
     return tuple(NumberTest(name, code, code) for name in field.sources for code in codes)

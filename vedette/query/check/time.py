@@ -1,4 +1,4 @@
-"""Rules of times (docs/query-language.md#times): a value as bounds in epoch microseconds, UTC."""
+"""Converts time values into bounds in epoch microseconds, UTC (docs/query-language.md#times)."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from vedette.query.parse.escape import unescape
 SECOND_US = 1_000_000
 DAY_US = 24 * 3600 * SECOND_US
 TIME_MAX_US = 9_999_999_999 * SECOND_US
-"""The latest time a query can name, in 2286: the store's times end soon after."""
+"""Latest time that a query can specify, in 2286. The range of stored times ends soon after."""
 
 _UNIT_US = {
     "s": SECOND_US,
@@ -31,7 +31,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def time_bounds(value: Value, now_us: int) -> tuple[int, int]:
-    """Inclusive bounds. An unknown time is 0, so the lowest bound is 1. Raises ValueError."""
+    """Returns inclusive bounds. The lowest bound is 1 because 0 means unknown. Raises
+    ValueError."""
     match value:
         case Range(low, high):
             return _range(value, _plain(low), _plain(high), now_us)
@@ -45,7 +46,7 @@ def time_bounds(value: Value, now_us: int) -> tuple[int, int]:
     if relative is not None:
         return _clamp(now_us - int(relative[1]) * _UNIT_US[relative[2].lower()], now_us)
     start_us = moment_us(text, now_us)
-    # A moment stands for the 24 hours from it; the day after begins outside.
+    # A moment stands for the 24 hours that start with it, excluding the end.
     return _clamp(start_us, start_us + DAY_US - 1)
 
 
@@ -74,7 +75,8 @@ def _clamp(low_us: int, high_us: int) -> tuple[int, int]:
 
 
 def moment_us(text: str, now_us: int) -> int:
-    """A date, a moment, `-7d`, `NOW` or `NOW-7DAYS` as epoch microseconds. Raises ValueError."""
+    """Converts a date, a moment, `-7d`, `NOW` or `NOW-7DAYS` to epoch microseconds. Raises
+    ValueError."""
     relative = _RELATIVE.fullmatch(text)
     if relative is not None:
         return now_us - int(relative[1]) * _UNIT_US[relative[2].lower()]

@@ -1,1 +1,1 @@
-"""Typed tree to SQL conditions with bound values."""
+"""Compiles typed trees to SQL conditions with bound values."""

@@ -1,7 +1,7 @@
-"""Compile a typed tree to a condition on alerts, which are tested in their newest versions.
+"""Compiles a typed tree to a condition on the newest versions of alerts.
 
-What tests only columns that all versions of an alert share is tested before versions are merged
-(`Condition.before`): then only what it leaves has to be merged.
+Tests of columns that are equal in all versions of an alert are applied before versions are merged
+(`Condition.before`), so that only the remaining rows are merged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from vedette.query.nodes import And, Everything, Not, Or, all_of
 from vedette.query.typed import Checked, Match, TextTest, source_of
 
 _SHARED: Final = frozenset({"title", "hostname"})
-"""Columns that many alerts have the same texts in: those of rules, and of hosts."""
+"""Columns whose text repeats in many alerts: texts of rules, and hosts."""
 
 
 def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
-    """The condition that an alert matches. Run it with `SETTINGS`, within a scope."""
+    """Returns the condition for alerts that match. Run it with `SETTINGS`, within a scope."""
     compiler = SegmentCompiler(ALERT, Binder(prefix))
     parts = _conjuncts(tree)
     lasting = [part for part in parts if not _changes(part)]
@@ -35,7 +35,7 @@ def compile_alerts(tree: Checked, *, prefix: str = "q") -> Condition:
 
 
 def shared_tests(tree: Checked) -> list[tuple[str, Match]]:
-    """The conjuncts that test nothing but one of the columns `_SHARED`, with that column."""
+    """Returns the conjuncts that test a single column of `_SHARED`, each with that column."""
     return [
         (column, part)
         for part in _conjuncts(tree)
@@ -44,7 +44,8 @@ def shared_tests(tree: Checked) -> list[tuple[str, Match]]:
 
 
 def with_values(tree: Checked, values: Mapping[Match, Sequence[str]]) -> Checked:
-    """The tree with such conjuncts replaced by the values for which they are true."""
+    """Returns the tree with each of these conjuncts replaced by tests for the column values that
+    satisfy it."""
     return all_of(
         replace(part, tests=tuple(_equals(part, one) for one in values[part]))
         if isinstance(part, Match) and part in values
@@ -58,7 +59,7 @@ def _conjuncts(tree: Checked) -> Sequence[Checked]:
 
 
 def _shared_column(match: Match) -> str:
-    """The only column that it tests, if it is one of those; else ""."""
+    """Returns the column if the leaf tests only one column and it is in `_SHARED`; else ""."""
     sources = {source_of(test) for test in match.tests}
     return sources.pop() if len(sources) == 1 and sources <= _SHARED else ""
 
@@ -68,14 +69,14 @@ def _equals(match: Match, value: str) -> TextTest:
 
 
 def all_conditions(parts: Sequence[Condition]) -> Condition:
-    """Alerts that meet all of some conditions, whose parameters have different names."""
+    """Returns the AND of conditions on alerts. Their parameter names must differ."""
     params = {name: value for part in parts for name, value in part.params.items()}
     before = " AND ".join(f"({part.before})" for part in parts if part.before)
     return Condition(" AND ".join(f"({part.sql})" for part in parts), params, before=before)
 
 
 def _changes(node: Checked) -> bool:
-    """Whether versions of one alert may differ in what the node tests."""
+    """Whether the tested columns may differ between versions of an alert."""
     match node:
         case Everything():
             return False

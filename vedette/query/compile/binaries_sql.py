@@ -1,5 +1,5 @@
-"""Compile a typed tree to a condition on binaries, which have no partial rows: they are tested as
-aggregates (`binary_sql.py`)."""
+"""Compiles a typed tree to a condition on binaries. Binaries have no partial rows: the condition is
+evaluated on aggregates (`binary_sql.py`)."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,19 +14,28 @@ from vedette.query.nodes import And, Not, Or
 from vedette.query.typed import Checked, Match, Test, source_of
 
 _OF_ROWS: Final = ROW_COLUMNS | {TAGS}
-"""Sources of tests that single rows answer."""
+"""Sources of tests that can be evaluated on single rows."""
 
 _BROAD: Final = frozenset(
     (
-        *("digsig_result", "digsig_result_code", "is_executable_image", "is_64bit", "tampered"),
-        *("os_type", "image_format", "orig_mod_len", "first_seen", "last_seen", "added"),
+        "digsig_result",
+        "digsig_result_code",
+        "is_executable_image",
+        "is_64bit",
+        "tampered",
+        "os_type",
+        "image_format",
+        "orig_mod_len",
+        "first_seen",
+        "last_seen",
+        "added",
     )
 )
-"""Columns of which many files share each value, or of which queries ask for ranges."""
+"""Columns of which many files share each value, or which queries search by ranges."""
 
 
 def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
-    """The condition that a binary matches."""
+    """Returns the condition for binaries that match."""
     compiler = SegmentCompiler(BINARY, Binder(prefix))
     rows = tuple(
         seen_sql(compiler.any_test(tests), {source_of(test) for test in tests} - {TAGS})
@@ -38,8 +47,9 @@ def compile_binaries(tree: Checked, *, prefix: str = "q") -> BinaryCondition:
 
 
 def _narrowing(tree: Checked) -> list[list[Test]]:
-    """The conjuncts that single rows answer: without those that most files meet, where there are
-    others, since a set of so many hashes costs more than it saves."""
+    """Returns the tests of conjuncts that can be evaluated on single rows. Leaves out conjuncts
+    that most files satisfy if there are others, because such a large set of hashes costs more than
+    it saves."""
     required = map(_required_tests, tree.children if isinstance(tree, And) else (tree,))
     found = [tests for tests in required if tests and _OF_ROWS.issuperset(map(source_of, tests))]
     rare = [tests for tests in found if _BROAD.isdisjoint(map(source_of, tests))]
@@ -58,7 +68,7 @@ def _all_tests(node: Checked) -> Iterator[Test]:
 
 
 def _required_tests(node: Checked) -> list[Test]:
-    """The tests of a conjunct that is a leaf or an OR of leaves; else []."""
+    """Returns the tests of a conjunct that is a leaf or an OR of leaves; else []."""
     match node:
         case Match(tests):
             return list(tests)

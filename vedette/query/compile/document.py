@@ -1,6 +1,6 @@
-"""The kinds of documents that a query can be compiled for.
+"""Kinds of documents that a query can be compiled for.
 
-A segment is stored as partial rows, each with some of its events; a binary as one row per sensor.
+A segment is stored as partial rows, each with some of its events; a binary as a row per sensor.
 Queries see the merged document.
 """
 
@@ -8,32 +8,39 @@ from dataclasses import dataclass, replace
 
 from vedette.model.alert_fields import ALERT_LISTS
 from vedette.model.binary_fields import BINARY_LISTS
+from vedette.model.field import DATA, is_member
 from vedette.model.fields import DERIVED, EVENT_COLUMNS
+from vedette.model.hit_fields import HIT_LISTS
 from vedette.model.threat.report_fields import REPORT_LISTS
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A kind of document and where its rows are."""
+    """A kind of document and its tables."""
 
     lists: frozenset[str]
-    """Array columns: a test is true when it is true of one element."""
+    """Array columns. A test is true if it is true for any element."""
     rows: str = ""
-    """Table of partial rows, in which an array element is never split; "" when only merged
+    """Table of partial rows. An array element is always in a single row. "" if only merged
     documents can be queried."""
     key: str = ""
-    """Columns that identify the document of a partial row, as an SQL list: numbers only, so that a
-    set of a million keys is built quickly."""
+    """Key columns of the document of a partial row, as an SQL list. Only numbers, so that a set of
+    a million keys is built quickly."""
     tagged: str = ""
-    """Columns by which a row's tags are found, as an SQL list: those of its document, or of its
+    """Columns of a row that find its tags, as an SQL list: the key of its document, or of its
     process."""
     tags: str = ""
     """Table of the tags."""
+    hit_key: str = ""
+    """Columns of a row and of the table `hit` by which the hits of its document are found, as an
+    SQL list."""
     tag_key: str = ""
-    """Columns of that table that identify the document, and `tagged`."""
+    """Columns of the tag table that identify the document, including `tagged`."""
 
     def is_list(self, source: str) -> bool:
-        """Whether all columns behind a source of tests are arrays."""
+        """Whether all columns of a test source are arrays."""
+        if is_member(source):
+            return True
         return all(column in self.lists for column in DERIVED.get(source, (source,)))
 
 
@@ -44,13 +51,19 @@ SEGMENT = Document(
     tagged="window_ms, sensor_id, key_hash",
     tags="tag",
     tag_key="window_ms, sensor_id, key_hash",
+    hit_key="sensor_id, process_id, segment_id",
 )
 PROCESS = replace(
-    SEGMENT, tagged="sensor_id, process_id", tag_key="window_ms, sensor_id, key_hash, process_id"
+    SEGMENT,
+    tagged="sensor_id, process_id",
+    tag_key="window_ms, sensor_id, key_hash, process_id",
+    hit_key="sensor_id, process_id",
 )
-"""A segment whose tags are those of all segments of its process."""
+"""A segment that has the tags and the hits of all segments of its process."""
 BINARY = Document(BINARY_LISTS, tagged="hash", tags="binary_tag", tag_key="hash")
 TAG = Document(frozenset())
 """A tag in memory."""
 ALERT = Document(ALERT_LISTS)
 REPORT = Document(REPORT_LISTS)
+HIT = Document(HIT_LISTS)
+LOG = Document(frozenset({DATA}))

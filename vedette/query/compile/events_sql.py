@@ -1,8 +1,8 @@
-r"""Compile an event filter to expressions over the parallel event arrays of a segment.
+"""Compiles an event filter to expressions over the parallel event arrays of a segment.
 
-Each event kind gets a predicate on single elements, a lambda over the columns it needs. Since it
-looks at one event at a time it holds for partial rows as for merged ones, so counts need no FINAL.
-Values are bound; columns come from the catalogue of facets.
+Each event kind gets a predicate on single elements: a lambda over the columns it needs. It
+evaluates one event at a time, so it is valid for partial rows as well as merged rows, and counts
+need no FINAL. Values are bound; columns come from the catalogue of facets.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ _READINGS: Final[dict[Reading, str]] = {
     "hive": r"if(startsWith(lower({x}), '\\registry\\'), substringIndex(lower({x}), '\\', 3), "
     r"substringIndex(lower({x}), '\\', 1))",
 }
-"""SQL of the facet id of a value `{x}`; "" for none."""
+"""SQL of the facet id of a value `{x}`; "" if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindTest:
-    """The predicate on elements of one kind's arrays; `test` is "" when all are wanted."""
+    """The predicate on elements of a kind's arrays. `test` is "" if all elements match."""
 
     kind: EventKind
     columns: tuple[str, ...]
@@ -36,14 +36,14 @@ class KindTest:
 
     @property
     def count_sql(self) -> str:
-        """SQL: number of wanted elements in a row."""
+        """SQL: number of matching elements of a row."""
         if not self.test:
             return f"`{self.kind.name}_count`"
         return f"arrayCount({self._lambda})"
 
     @property
     def mask_sql(self) -> str:
-        """SQL: array of 1 for wanted and 0 for other elements; "" when all are wanted."""
+        """SQL: array of 1 for matching and 0 for other elements; "" if all match."""
         return f"arrayMap({self._lambda})" if self.test else ""
 
     @property
@@ -53,7 +53,7 @@ class KindTest:
 
 
 def compile_events(wanted: EventFilter) -> tuple[list[KindTest], dict[str, Any]]:
-    """Predicates of the kinds that can match, and their bound values."""
+    """Returns the predicates of the kinds that can match, and their bound values."""
     params: dict[str, Any] = {}
     if wanted.until_us is not None:
         params["until_us"] = wanted.until_us
@@ -78,5 +78,5 @@ def _kind_test(kind: EventKind, facets: list[EventFacet], wanted: EventFilter) -
 
 
 def facet_sql(facet: EventFacet, element: str) -> str:
-    """SQL of the facet id of an element, a String; "" for none."""
+    """Returns SQL for the facet id of an element, a String; "" if it has none."""
     return _READINGS[facet.reading].format(x=element)

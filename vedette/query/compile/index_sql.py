@@ -1,4 +1,4 @@
-"""Lookups in the skip indexes of one column (`model/indexes.py`, `model/suffix_columns.py`)."""
+"""Lookups in the skip indexes of a column (`model/indexes.py`, `model/suffix_columns.py`)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,12 +20,12 @@ from vedette.query.typed import Test, TextTest
 
 @cache
 def indexes_of(source: str) -> frozenset[str]:
-    """Names of the skip indexes of the columns behind a source, without those of suffix tokens."""
+    """Returns the names of the skip indexes of a source's columns, without suffix indexes."""
     return frozenset(index_name(one) for one in asked_columns(source) if one in INDEX_OF)
 
 
 class IndexSql:
-    """Makes the lookups of one statement, for the indexes that the store has."""
+    """Builds the index lookups of a statement, for the indexes that the store has."""
 
     def __init__(self, document: Document, bind: Binder, indexes: SuffixIndexes) -> None:
         self.document = document
@@ -33,8 +33,8 @@ class IndexSql:
         self.indexes = indexes
 
     def lookup(self, source: str, tests: Sequence[Test]) -> IndexLookup:
-        """The prefilter of the tests of one source, by the best index that the store has; by the
-        tests themselves where no index can answer."""
+        """Returns the prefilter for tests of a source. Uses the best available index, or the exact
+        tests if no index applies."""
         indexes = indexes_of(source)
         if source in JOINS and SEGMENT.lists.issuperset(JOINS[source]):
             return IndexLookup(rarely_joined(source, tests, self.bind), indexes=indexes)
@@ -46,8 +46,8 @@ class IndexSql:
         return IndexLookup(sql, frozenset({kind} if kind else ()), indexes)
 
     def _by_suffix(self, source: str, tests: Sequence[Test]) -> IndexLookup | None:
-        """Prefilter by suffix tokens, when all rows have the index and every test has tokens; else
-        None."""
+        """Returns a prefilter by suffix tokens; None unless all rows have the index and every test
+        has tokens."""
         if self.indexes.where(source) != "":
             return None
         tokens, others = deciding_tokens(tests)
@@ -55,7 +55,7 @@ class IndexSql:
         return None if others and not shown else self.suffix(source, [*tokens, *shown])
 
     def suffix(self, source: str, tokens: Sequence[str]) -> IndexLookup:
-        """The row has one of the suffix tokens."""
+        """Returns a lookup for rows that have one of the suffix tokens."""
         if len(tokens) == 1:
             sql = f"has({suffix_tokens_sql(source)}, {self.bind('String', tokens[0])})"
         else:
@@ -65,13 +65,13 @@ class IndexSql:
         )
 
     def words(self, source: str, tests: Sequence[Test]) -> str | None:
-        """Prefilter by the index of a column; None when one of the tests cannot use it."""
+        """Returns a prefilter by a column's index; None if some test cannot use it."""
         kind = INDEX_OF.get(source)
         found = [test for test in tests if isinstance(test, TextTest)]
         if kind is None or len(found) < len(tests):
             return None
         if kind in EXACT:
-            # For arrays the exact predicate is in the form that the index evaluates.
+            # For arrays, the exact predicate already has the form that the index evaluates.
             is_list = source in self.document.lists
             return None if is_list else self._whole_values(source, found)
         indexed = indexed_sql(source)

@@ -1,9 +1,9 @@
-"""Index prefilters of a query: conditions that some partial row of every match meets
-(`Condition.narrowings`). A search counts those rows first (`store/plan/choose.py`)."""
+"""Index prefilters of a query (`Condition.narrowings`): for every match, some partial row satisfies
+the prefilter. A search counts those rows first (`store/plan/choose.py`)."""
 
 from collections.abc import Iterator, Sequence
 
-from vedette.limits import QUERY_NARROWINGS_MAX
+from vedette.limits import Limit
 from vedette.model.indexes import INDEX_OF
 from vedette.query.compile.binder import either
 from vedette.query.compile.condition import (
@@ -19,17 +19,21 @@ from vedette.query.compile.selectivity import WORD_INDEXES, estimated_selectivit
 from vedette.query.nodes import And, Leaf, Or, Text
 from vedette.query.typed import Checked, Match, Test, source_of
 
+QUERY_NARROWINGS_MAX: Limit[int] = 6
+"""Maximum index prefilters of a condition. Each is an index lookup before the search starts."""
+
+
 _NOWHERE = Leaf(None, Text(""))
-"""Leaf of combined matches, which have no place in the query."""
+"""Leaf of combined matches, which have no position in the query."""
 
 
 def any_of_tests(tests: Sequence[Test]) -> Match:
-    """A node that holds when one of the tests does."""
+    """Returns a node that is true if any of the tests is."""
     return Match(tuple(tests), _NOWHERE)
 
 
 def narrowings_of(tree: Checked, index: IndexSql) -> tuple[Narrowing, ...]:
-    """`Condition.narrowings` of a tree."""
+    """Returns `Condition.narrowings` of a tree."""
     conjuncts = tree.children if isinstance(tree, And) else (tree,)
     selectivities = list(map(estimated_selectivity, conjuncts))
     together: dict[str | int, list[int]] = {}
@@ -47,9 +51,9 @@ def narrowings_of(tree: Checked, index: IndexSql) -> tuple[Narrowing, ...]:
 
 
 def narrowing_of(nodes: Sequence[Checked], index: IndexSql) -> Narrowing:
-    """The prefilter of a node: one lookup for all that text indexes evaluate, which reads no
-    column, and one for each of the rest. Several nodes are required of the same row. Every node
-    must have a selectivity above 0."""
+    """Returns the prefilter of nodes. All parts that text indexes evaluate form one lookup, which
+    reads no column; every other part is a lookup of its own. Several nodes must match the same row.
+    Every node must have a selectivity above 0."""
     selectivity = max(map(estimated_selectivity, nodes))
     if len(nodes) > 1:
         required = [one for node in nodes for one in narrowing_of([node], index).lookups]
@@ -69,8 +73,8 @@ def _combined(sql: str, lookups: Sequence[IndexLookup]) -> IndexLookup:
 
 
 def _row_column(node: Checked, index: IndexSql) -> str:
-    """The only column that a node reads, when it is metadata with a token index; else "". The
-    merged value comes from one row, so that row has the tokens of all nodes on the column."""
+    """Returns the column of a node that reads a single metadata column with a token index; else "".
+    A merged value comes from one row, so that row has the tokens of all nodes on the column."""
     sources = {source_of(test) for test in node.tests} if isinstance(node, Match) else set()
     source = sources.pop() if len(sources) == 1 else ""
     is_words = source not in index.document.lists and INDEX_OF.get(source) in WORD_INDEXES
@@ -78,7 +82,7 @@ def _row_column(node: Checked, index: IndexSql) -> str:
 
 
 def _lookups(node: Checked, index: IndexSql) -> Iterator[IndexLookup]:
-    """The alternatives of a node's prefilter."""
+    """Yields the alternative lookups of a node's prefilter."""
     match node:
         case Match(tests):
             for source, found in by_source(tests):

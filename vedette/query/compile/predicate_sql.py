@@ -1,21 +1,24 @@
-"""Tests of one source (a column, a column computed from others, or a join) as ClickHouse
-expressions on a row, with every value bound."""
+"""Tests of one source (a column, a computed column, or a join) as ClickHouse expressions on a row.
+All values are bound."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from vedette.limits import QUERY_RARE_HASHES_MAX
+from vedette.limits import Limit
+from vedette.model.field import is_member
 from vedette.model.fields import (
     DERIVED,
     JOINS,
     NOT_WRITTEN,
     OPERATION,
+    RULE_HITS,
     WRITTEN,
     WRITTEN_JOIN,
 )
 from vedette.model.findings.tag import TAGS
 from vedette.model.host import UTC_CLOCK
+from vedette.model.log_fields import named_member
 from vedette.query.compile.binary_sql import IN_SCOPE, hashes_sql
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.document import BINARY, Document
@@ -24,6 +27,10 @@ from vedette.query.compile.tag_sql import tags_sql
 from vedette.query.compile.value_sql import few_addresses, is_whole, numbers_sql, value_sql
 from vedette.query.typed import JoinTest, PresentTest, Test, TextTest, source_of
 
+QUERY_RARE_HASHES_MAX: Limit[int] = 16
+"""Maximum hashes of a join for which the indexes of hash arrays serve as a prefilter."""
+
+
 LOCAL_START: Final = f"addMinutes(start, if(host_clock = 0, 0, toInt32(host_clock) - {UTC_CLOCK}))"
 """SQL: start time in the host's local time."""
 
@@ -31,9 +38,10 @@ _KNOWN_SCOPE: Final = IN_SCOPE.replace("{", "{{").replace("}", "}}")
 
 
 def _common(key: str, known: str) -> tuple[str, str]:
-    """SQL of a number of `fields.RARITIES`: hosts of the scope with rows of the same key."""
+    """Returns the SQL of a number of `fields.RARITIES`: hosts of the scope that have rows with the
+    same key."""
     counted = (
-        f"SELECT {key} AS place, uniqExact(sensor_id) AS hosts FROM segment "
+        f"SELECT {key} AS place, uniqExact(sensor_id) AS hosts FROM segment FINAL "
         f"WHERE {_KNOWN_SCOPE} AND process_name != '' AND {known} GROUP BY place"
     )
     return f"{key} GLOBAL IN (SELECT place FROM ({counted}) WHERE {{}})", "hosts"
@@ -58,11 +66,12 @@ DERIVED_SQL: dict[str, tuple[str, str]] = {
         f"if(toUnixTimestamp64Micro(start) > 0, toDayOfWeek({LOCAL_START}, 2), 255)",
     ),
 }
-"""SQL of the numbers of `fields.DERIVED`: the expression around a condition, and the number."""
+"""SQL of the numbers in `fields.DERIVED`: the expression around a condition, and the number
+itself."""
 
 
 def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
-    """Tests grouped by source, so that each column is read once."""
+    """Groups tests by source, so that each column is read once."""
     found: dict[str, list[Test]] = {}
     for test in tests:
         found.setdefault(source_of(test), []).append(test)
@@ -70,7 +79,7 @@ def by_source(tests: Iterable[Test]) -> list[tuple[str, list[Test]]]:
 
 
 def asked_columns(source: str) -> frozenset[str]:
-    """The columns behind a source; tags are found by key."""
+    """Returns the columns that a source reads. Tags are found by key."""
     if source == TAGS:
         return frozenset({"window_ms"})
     of_clock = {"host_clock"} if source in ("start_hour", "start_weekday") else ()
@@ -78,13 +87,18 @@ def asked_columns(source: str) -> frozenset[str]:
 
 
 def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
-    """SQL: one of the tests of a source is true of the row."""
+    """Returns SQL that is true if any test of the source is true for the row."""
     if source == TAGS:
         return tags_sql(tests, bind, document)
     if source in JOINS:
         return _joined(source, tests, bind, document)
+    if source in RULE_HITS:
+        return _hit(RULE_HITS[source], tests, bind, document)
     if source in WRITTEN:
         return _written(WRITTEN[source], tests, bind)
+    if is_member(source):
+        members = member_values_sql(source, bind)
+        return f"arrayExists(x -> {value_sql('x', tests, bind)}, {members})"
     if source in DERIVED_SQL:
         outer, number = DERIVED_SQL[source]
         return outer.format(numbers_sql(number, tests, bind))
@@ -107,9 +121,28 @@ def tests_sql(source: str, tests: Sequence[Test], bind: Binder, document: Docume
     return either(parts)
 
 
+def _hit(column: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
+    """SQL: a rule that meets one of the tests fired on the document."""
+    return (
+        f"({document.hit_key}) IN (SELECT {document.hit_key} FROM hit "
+        f"WHERE notEmpty(process_id) AND {value_sql(f'`{column}`', tests, bind)})"
+    )
+
+
+def member_values_sql(source: str, bind: Binder) -> str:
+    """SQL: the values of a member of a record's data (`data.NAME`), an array. The spelling is that
+    of `log_fields.data_name`."""
+    name = bind("String", named_member(source))
+    return f"arrayFilter((v, k) -> {DATA_NAME_SQL.format('k')} = {name}, {DATA_PAIRS_SQL})"
+
+
+DATA_NAME_SQL: Final = "replaceRegexpAll(lower({}), '[^a-z0-9_.-]', '_')"
+DATA_PAIRS_SQL: Final = "mapValues(`fields`), mapKeys(`fields`)"
+
+
 def _written(column: str, tests: Sequence[Test], bind: Binder) -> str:
-    """One of the tests is true of a hash of a file that was not deleted. Whole hashes are
-    prefiltered by the index of the column."""
+    """Returns SQL that is true if any test is true for a hash of a file that was not deleted.
+    Complete hashes are prefiltered by the column's index."""
     found = f"arrayExists((x, o) -> {_is_written('o')} AND {value_sql('x', tests, bind)}, "
     found += f"`{column}`, `{OPERATION}`)"
     if not all(map(is_whole, tests)):
@@ -123,7 +156,8 @@ def _is_written(operation: str) -> str:
 
 
 def _prefiltered(source: str, tests: Sequence[Test], bind: Binder) -> str:
-    """SQL: the array, prefiltered by substrings that every match shows."""
+    """Returns SQL for the array, filtered to elements with a substring that every match
+    contains."""
     shown = prefilter_substrings(tests)
     if shown is None:
         return f"`{source}`"
@@ -131,7 +165,7 @@ def _prefiltered(source: str, tests: Sequence[Test], bind: Binder) -> str:
 
 
 def _has_substring(value: str, shown: Sequence[Substring], bind: Binder) -> str:
-    """SQL: the value has one of the substrings, or is not ASCII."""
+    """Returns SQL that is true if the value contains one of the substrings or is not ASCII."""
     return either(
         [f"NOT isASCII({value})", *(_substring_sql(value, trait, bind) for trait in shown)]
     )
@@ -145,8 +179,8 @@ def _substring_sql(value: str, trait: Substring, bind: Binder) -> str:
 
 
 def _joined(source: str, tests: Sequence[Test], bind: Binder, document: Document) -> str:
-    """One of the joined hashes belongs to a binary for which one of the tests is true. The columns
-    repeat the same subquery, which the engine runs once."""
+    """Returns SQL that is true if one of the joined hashes belongs to a binary that satisfies any
+    test. The columns repeat the same subquery, which the engine runs once."""
     used = "" if document.lists.intersection(JOINS[source]) else _used(*JOINS[source])
     hashes = _hashes(tests, bind, used)
     return either(
@@ -165,8 +199,9 @@ def _one_joined(column: str, hashes: str, document: Document, *, is_written: boo
 
 
 def _used(md5: str, sha256: str) -> str:
-    """SQL on the `hash` of a binary: a segment may lead to it. A file is stored by its MD5 where
-    that is known, so those that segments name by SHA-256 alone are looked up."""
+    """Returns a condition on the `hash` of a binary that is true if a segment may refer to it.
+    Files are stored by MD5 if it is known, so files that segments identify only by SHA-256 are
+    looked up."""
     sha256s = f"SELECT DISTINCT `{sha256}` FROM segment WHERE `{md5}` = '' AND `{sha256}` != ''"
     return (
         f"(hash GLOBAL IN (SELECT DISTINCT `{md5}` FROM segment "
@@ -176,7 +211,7 @@ def _used(md5: str, sha256: str) -> str:
 
 
 def _hashes(tests: Sequence[Test], bind: Binder, used: str = "") -> str:
-    """A SELECT of the hashes of the matching binaries, at least of those that are used."""
+    """Returns a SELECT of the hashes of the matching binaries, at least of those with `used`."""
     asked = [one for test in tests if isinstance(test, JoinTest) for one in test.tests]
     grouped = by_source(asked)
     of_binary = either(tests_sql(*found, bind, BINARY) for found in grouped)
@@ -184,7 +219,7 @@ def _hashes(tests: Sequence[Test], bind: Binder, used: str = "") -> str:
 
 
 def on_column(source: str, tests: Sequence[Test]) -> tuple[str, Sequence[Test]]:
-    """A source and its tests for index prefilters: a source of `WRITTEN` is replaced by its
+    """Returns a source and its tests for index prefilters. Replaces a source of `WRITTEN` with its
     column, which widens the tests to deleted files."""
     column = WRITTEN.get(source)
     if column is None:
@@ -195,7 +230,7 @@ def on_column(source: str, tests: Sequence[Test]) -> tuple[str, Sequence[Test]]:
 
 
 def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:
-    """Prefilter of a join on arrays of hashes: uses the indexes of the hashes when at most
+    """Returns the prefilter of a join on arrays of hashes: the indexes of the hashes if at most
     `QUERY_RARE_HASHES_MAX` binaries match, else true everywhere."""
     hashes = _hashes(tests, bind)
     few = f"(SELECT groupUniqArray({QUERY_RARE_HASHES_MAX + 1:d})(digest) FROM ({hashes}))"
@@ -204,7 +239,8 @@ def rarely_joined(source: str, tests: Sequence[Test], bind: Binder) -> str:
 
 
 def _has(source: str, kind: str, values: list[str], bind: Binder) -> str:
-    """SQL that the array's index answers: it has one of the values."""
+    """Returns SQL, in a form that the array's index evaluates, that is true if the array has one of
+    the values."""
     if len(values) == 1:
         return f"has(`{source}`, {bind(kind, values[0])})"
     return f"hasAny(`{source}`, {bind(f'Array({kind})', values)})"

@@ -1,20 +1,24 @@
-"""A query as a boolean formula over the event leaves that a process met (`processes_sql.py`)."""
+"""A query as a boolean formula over event leaves that a process meets (`processes_sql.py`)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from vedette.limits import QUERY_GROUPING_LEAVES_MAX
+from vedette.limits import Limit
 from vedette.model.columns import EVENT_KINDS
 from vedette.query.compile.document import SEGMENT
 from vedette.query.nodes import And, Everything, Not, Or, all_of, any_of, negated
 from vedette.query.typed import Checked, Match, Test, source_of
+
+QUERY_GROUPING_LEAVES_MAX: Limit[int] = 64
+"""Maximum leaves of one grouping: the bits of a UInt64."""
+
 
 COUNTS: frozenset[str] = frozenset(f"{kind.name}_count" for kind in EVENT_KINDS)
 """Columns that a comprehensive search sums over the segments of a process."""
 
 
 def asks_process(test: Test) -> bool:
-    """Whether the test depends on the segment: on events or on a count."""
+    """Whether the result depends on other segments of the process: tests of events or counts."""
     source = source_of(test)
     return source in COUNTS or SEGMENT.is_list(source)
 
@@ -30,8 +34,8 @@ def conjuncts_of(node: Checked) -> tuple[Checked, ...]:
 
 
 def combine_leaves(node: Checked) -> Checked:
-    """Combine the event leaves of an OR, and the negated ones of an AND, into one leaf: a process
-    meets one of them when it meets their union."""
+    """Combines the event leaves of an OR, and the negated event leaves of an AND, into one leaf. A
+    process meets any of them exactly if it meets their union."""
     match node:
         case Not(child):
             return negated(combine_leaves(child))
@@ -48,14 +52,14 @@ def combine_leaves(node: Checked) -> Checked:
 
 
 def _union(nodes: Iterable[Checked]) -> list[Match]:
-    """The event leaves among some nodes, combined; [] for none."""
+    """Returns the event leaves among the nodes, combined into one; [] if there are none."""
     leaves = [node for node in nodes if isinstance(node, Match) and _is_events(node)]
     tests = tuple(dict.fromkeys(test for leaf in leaves for test in leaf.tests))
     return [Match(tests, leaves[0].leaf)] if leaves else []
 
 
 def _is_events(node: Checked) -> bool:
-    """Whether a node is a leaf with tests of events only."""
+    """Whether a node is a leaf that tests only events."""
     return (
         isinstance(node, Match)
         and bool(node.tests)
@@ -79,7 +83,7 @@ def _leaves(node: Checked) -> Iterator[Match]:
 
 
 def positive_leaves(node: Checked, *, is_negated: bool = False) -> Iterator[Match]:
-    """The leaves under an even number of NOTs."""
+    """Yields the leaves under an even number of NOTs."""
     match node:
         case Match():
             if not is_negated:
@@ -104,13 +108,14 @@ def any_asks_process(node: Checked) -> bool:
 
 
 def is_one_grouping(node: Checked) -> bool:
-    """Whether one grouping can evaluate the node: event leaves only, and not too many."""
+    """Whether a single grouping can evaluate the node: it has only event leaves, and not too
+    many."""
     leaves = distinct_leaves(node)
     return len(leaves) <= QUERY_GROUPING_LEAVES_MAX and all(map(_is_events, leaves))
 
 
 def proves_positive(node: Checked) -> bool:
-    """Whether a segment that meets the node always meets a leaf that is not negated."""
+    """Whether every segment that satisfies the node meets a leaf that is not negated."""
     match node:
         case Match():
             return True
@@ -123,7 +128,7 @@ def proves_positive(node: Checked) -> bool:
 
 
 def holds_without_leaves(node: Checked) -> bool:
-    """Whether the node holds for a process that met no leaf."""
+    """Whether the node is true for a process that meets no leaf."""
     match node:
         case Match():
             return False
@@ -140,7 +145,7 @@ def holds_without_leaves(node: Checked) -> bool:
 
 
 def having_sql(node: Checked, leaves: Sequence[Match], met: str = "") -> str:
-    """SQL: the node as an expression over the bits of the leaves met."""
+    """Returns the node as an SQL expression over the bits of the leaves that are met."""
     met = met or "groupBitOr(toUInt64(leaf))"
     match node:
         case Match():

@@ -1,30 +1,31 @@
-r"""Compile a typed tree for a comprehensive search: `svc.comprehensive_search`
+"""Compiles a typed tree for a comprehensive search: `svc.comprehensive_search`
 (docs/query-language.md#one-segment-at-a-time).
 
-    a test of events      true when some segment of the process meets it
-    a test of a count     on the sum over the segments
-    a test of metadata    on the segment itself, which repeats the metadata of its process
-    a test of tags        true when some segment of the process has such a tag
+    a test of events      is true if some segment of the process satisfies it
+    a test of a count     applies to the sum over the segments
+    a test of metadata    applies to the segment, which repeats the metadata of its process
+    a test of tags        is true if some segment of the process has such a tag
 
-A segment matches when the query holds in this sense and the segment itself meets at least one leaf
-that is not negated; without such a leaf all segments of the process match. So NOT of a test of
-events means: no segment of the process.
+A segment matches if the query is true in this sense and the segment itself meets at least one leaf
+that is not negated. If the query has no such leaf, all segments of the process match. NOT of an
+event test therefore means: no segment of the process.
 
 - Grouping all segments by process takes seconds. Only rows that meet a leaf are grouped, each leaf
-  read once by its own index, and the query is evaluated on the set of leaves that a process met:
+  is read once by its own index, and the query is evaluated on the set of leaves that a process met:
 
       SELECT process_id FROM (
           SELECT process_id, 1 AS leaf FROM segment WHERE <first leaf> UNION ALL
           SELECT process_id, 2 FROM segment WHERE <second leaf>
       ) GROUP BY process_id HAVING <the query over bits of leaves>
 
-  Processes that meet no leaf are missing there: a query that holds for them is evaluated negated.
-- Tests of one leaf on different columns are row sources of their own: an OR over several indexes
-  would read every column wherever one index matches.
+  Processes that meet no leaf are missing in the result. A query that is true for such processes is
+  evaluated negated.
+- Tests of a leaf on different columns are separate row sources: an OR over several indexes would
+  read every column wherever one index matches.
 - An event is in one partial row, so rows need no merging. Sums of counts need none either.
-- The prefilter of a required leaf (`Condition.narrowings`) restricts the other leaves to its
-  processes, by primary key, when those are few.
-- All segments of a process are on one shard, so each shard answers by itself (`SETTINGS`).
+- If the prefilter of a required leaf (`Condition.narrowings`) finds few processes, it restricts the
+  other leaves to those processes, by primary key.
+- All segments of a process are on one shard, so shards evaluate independently (`SETTINGS`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,8 +58,8 @@ from vedette.query.typed import NUMBER_MAX, Checked, Match, NumberTest, Test
 def compile_processes(
     tree: Checked, *, prefix: str = "q", indexes: SuffixIndexes = NO_SUFFIX_INDEXES
 ) -> Condition:
-    """The condition that a segment matches comprehensively. Parameters, suffix indexes, settings
-    and scope are as for `compile_segments`."""
+    """Returns the condition for segments that match comprehensively. Parameters, suffix indexes,
+    settings and scope are as for `compile_segments`."""
     compiler = _ProcessCompiler(PROCESS, Binder(prefix), indexes)
     sql = compiler.whole(combine_leaves(tree))
     return Condition(
@@ -71,10 +72,10 @@ def compile_processes(
 
 
 class _ProcessCompiler(SegmentCompiler):
-    """Compiler of segments, extended by conditions on processes."""
+    """A segment compiler that also compiles conditions on processes."""
 
     def whole(self, tree: Checked) -> str:
-        """The whole condition, its conjuncts grouped by how they are evaluated."""
+        """Returns the whole condition. Conjuncts are grouped by their kind of evaluation."""
         conjuncts = conjuncts_of(tree)
         of_segment = all_of(one for one in conjuncts if not any_asks_process(one))
         asked = [one for one in conjuncts if any_asks_process(one)]
@@ -101,7 +102,7 @@ class _ProcessCompiler(SegmentCompiler):
         return " AND ".join(parts) or "1"
 
     def _asked(self, node: Checked) -> str:
-        """SQL: the node holds for a segment and its process."""
+        """Returns SQL that is true if the node is true for a segment and its process."""
         if not any_asks_process(node):
             return self.node(node)
         if is_one_grouping(node):
@@ -121,7 +122,7 @@ class _ProcessCompiler(SegmentCompiler):
                 assert_never(node)
 
     def _leaf(self, tests: Sequence[Test]) -> Iterator[str]:
-        """SQL alternatives of a leaf with tests of metadata, events and counts."""
+        """Yields SQL alternatives of a leaf with tests of metadata, events and counts."""
         if of_segment := [test for test in tests if not asks_process(test)]:
             yield self.any_test(of_segment)
         if of_events := tuple(test for test in tests if self._is_event(test)):
@@ -131,8 +132,8 @@ class _ProcessCompiler(SegmentCompiler):
                 yield self._sum(test)
 
     def _sum(self, test: NumberTest) -> str:
-        """SQL: the sum over all segments of the process is within bounds. Only rows above 0 are
-        summed; a process without any has 0."""
+        """Returns SQL that is true if the sum over all segments of the process is within bounds.
+        Only rows above 0 are summed; a process without such rows has sum 0."""
         if test.low > test.high or test.high < 0:
             return "0"
         if test.low <= 0 and test.high >= NUMBER_MAX:
@@ -149,7 +150,8 @@ class _ProcessCompiler(SegmentCompiler):
         )
 
     def _processes(self, formula: Checked) -> str:
-        """SQL: the formula holds for the set of leaves that the process met."""
+        """Returns SQL that is true if the formula is true for the set of leaves that the process
+        met."""
         opposite: Checked = negated(formula)
         if isinstance(formula, Match):
             return f"process_id IN ({self._rows('process_id', formula.tests)})"
@@ -169,7 +171,8 @@ class _ProcessCompiler(SegmentCompiler):
         )
 
     def _segments(self, formula: Checked) -> str:
-        """SQL: as `_processes`, and the segment itself met a leaf that is not negated."""
+        """Like `_processes`; in addition the segment itself must meet a leaf that is not
+        negated."""
         key = self.document.key
         if isinstance(formula, Match):
             return f"({key}) IN ({self._rows(key, formula.tests)})"
@@ -191,7 +194,7 @@ class _ProcessCompiler(SegmentCompiler):
         )
 
     def _rows(self, selected: str, tests: Sequence[Test]) -> str:
-        """A SELECT from the partial rows that meet one of some tests of events."""
+        """Returns a SELECT of the partial rows that satisfy one of the event tests."""
         rows = self.row_conditions(by_source(tests))
         parts = [
             f"SELECT {selected} FROM {self.document.rows} WHERE {EVERY_ROW} AND {which}"
@@ -200,7 +203,8 @@ class _ProcessCompiler(SegmentCompiler):
         return " UNION ALL ".join(parts)
 
     def _answers_by_itself(self, leaves: Sequence[Match]) -> str:
-        """SQL: the segment itself meets one of the leaves; counts are those of the process."""
+        """Returns SQL that is true if the segment itself meets one of the leaves. Counts are those
+        of the process."""
         tests = list(dict.fromkeys(test for leaf in leaves for test in leaf.tests))
         parts = [self.any_test(found) for source, found in by_source(tests) if source not in COUNTS]
         sums = [test for test in tests if isinstance(test, NumberTest) and test.source in COUNTS]

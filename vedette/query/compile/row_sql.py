@@ -1,4 +1,4 @@
-"""Tests of events as conditions on partial rows, each with the index prefilter that helps it."""
+"""Event tests as conditions on partial rows, each with the index prefilter that applies to it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,18 +12,17 @@ from vedette.query.typed import Test
 
 @dataclass(slots=True)
 class RowConditions:
-    """Conditions on partial rows, one for each row source; a row meets the tests when it meets one
-    of them."""
+    """Conditions on partial rows, one per row source. A row matches if it satisfies any of them."""
 
     aided: list[str] = field(default_factory=list)
-    """Those with an index prefilter."""
+    """Conditions with an index prefilter."""
     unaided: list[str] = field(default_factory=list)
     indexes: frozenset[str] = frozenset()
-    """Names of the skip indexes of the columns that they name."""
+    """Names of the skip indexes of the columns in the conditions."""
 
 
 def row_conditions(grouped: Sequence[tuple[str, Sequence[Test]]], index: IndexSql) -> RowConditions:
-    """The conditions of tests of events, which are grouped by source."""
+    """Returns the conditions of event tests, which are grouped by source."""
     rows = RowConditions()
     decided: dict[str, list[str]] = {}
     for source, tests in grouped:
@@ -39,7 +38,7 @@ def row_conditions(grouped: Sequence[tuple[str, Sequence[Test]]], index: IndexSq
                 rows.aided.append(" AND ".join(part for part in (which, words, exact) if part))
             else:
                 rows.unaided.append(exact)
-    # Suffix tokens are looked up together: no column is read for them.
+    # Suffix tokens are looked up together, without reading a column.
     rows.aided[:0] = [
         " AND ".join(part for part in (indexed, either(found)) if part)
         for indexed, found in decided.items()
@@ -54,8 +53,9 @@ def _undecided(
     index: IndexSql,
     rows: RowConditions,
 ) -> Iterator[tuple[str, Sequence[Test]]]:
-    """Tests that suffix tokens do not decide, each with its row filter: all tests for rows
-    without the index; for rows with it the undecided ones, prefiltered by their tokens."""
+    """Yields tests that suffix tokens do not decide, each with its row filter: all tests for rows
+    without the index, and the undecided tests, prefiltered by their tokens, for rows with the
+    index."""
     indexed = index.indexes.where(source)
     shown = shown_tokens(others) if indexed is not None and others else []
     if indexed is None or (len(others) == len(tests) and not shown):

@@ -1,24 +1,24 @@
-r"""Compile a typed tree to a condition on segments, with every value bound.
+"""Compiles a typed tree to a condition on segments. All values are bound.
 
-- Segments are read with FINAL. An event lies in one partial row, and a skipping index under FINAL
-  can drop the row that another part of the condition needs (`filemod:a modload:b` from two posts
-  would be lost), so `SETTINGS` switches indexes under FINAL off. A test of events becomes
+- Segments are read with FINAL. An event is in a single partial row, and a skipping index under
+  FINAL can drop the row that another part of the condition needs (`filemod:a modload:b` from two
+  posts would be lost), so `SETTINGS` disables indexes under FINAL. A test of events becomes
 
       key IN (SELECT key FROM segment WHERE <index prefilter> AND <exact predicate>)
 
-  without FINAL: it is true of single partial rows, the index works, and the large arrays are never
+  without FINAL: single partial rows decide it, the index works, and the large arrays are never
   merged. NOT is applied outside. The key is two numbers, so even all segments make a small set.
 - Metadata is tested on the merged row, because a later partial row may have a better value.
-- A token index never decides: the exact predicate always follows. A suffix index does
-  (`model/suffix_columns.py`), in the rows that have one: the store says which (`SuffixIndexes`).
+- A token index never decides: the exact predicate always follows. A suffix index does decide
+  (`model/suffix_columns.py`), for rows that have it; the store reports which (`SuffixIndexes`).
 
-Column names come from the catalogue and `model/columns.py`; user input is bound, patterns too,
-which `query/check/glob.py` builds from escaped text.
+Column names come from the catalogue and `model/columns.py`. User input is bound, including
+patterns, which `query/check/glob.py` builds from escaped text.
 """
 
 from collections.abc import Iterable, Sequence
 
-from vedette.limits import QUERY_SUBQUERIES_MAX
+from vedette.limits import Limit
 from vedette.model.columns import KEY
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.condition import EVERY_ROW, Apart, Condition, Narrowing
@@ -32,6 +32,10 @@ from vedette.query.compile.suffix_index import NO_SUFFIX_INDEXES, SuffixIndexes
 from vedette.query.nodes import And, Everything, Not, Or
 from vedette.query.typed import Checked, Match, Test, source_of
 
+QUERY_SUBQUERIES_MAX: Limit[int] = 8
+"""Maximum event subqueries of a condition. Further event tests read the merged rows."""
+
+
 KEY_COLUMNS = frozenset(column.name for column in KEY)
 """Columns that are equal in all partial rows of a segment."""
 
@@ -39,11 +43,11 @@ KEY_COLUMNS = frozenset(column.name for column in KEY)
 def compile_segments(
     tree: Checked, *, prefix: str = "q", indexes: SuffixIndexes = NO_SUFFIX_INDEXES
 ) -> Condition:
-    """The condition that a segment matches. Run it with `SETTINGS` and the scope's parameters
-    (`store/sql/scope_filter.py`), which joins need.
+    """Returns the condition for segments that match. Run it with `SETTINGS` and the parameters of
+    the scope (`store/sql/scope_filter.py`), which joins need.
 
-    `indexes` are the suffix indexes of the store that it is for; the answers do not depend on them.
-    Parameters are named `<prefix>0`, `<prefix>1` ..., so that statements can combine several.
+    `indexes` are the suffix indexes of the store; results do not depend on them. Parameters are
+    named `<prefix>0`, `<prefix>1` ..., so that statements can combine conditions.
     """
     compiler = SegmentCompiler(SEGMENT, Binder(prefix), indexes)
     sql = compiler.node(tree)
@@ -63,7 +67,7 @@ def compile_segments(
 
 
 class SegmentCompiler:
-    """State of compiling one condition: bound values, columns read, subqueries used."""
+    """State of compiling a condition: bound values, columns read, subqueries used."""
 
     def __init__(
         self, document: Document, bind: Binder, indexes: SuffixIndexes = NO_SUFFIX_INDEXES
@@ -82,7 +86,7 @@ class SegmentCompiler:
 
     @property
     def indexes(self) -> frozenset[str]:
-        """`Condition.indexes` of what was compiled so far."""
+        """`Condition.indexes` of the nodes compiled so far."""
         return self.merged_indexes | self.event_indexes
 
     def node(self, node: Checked) -> str:
@@ -99,7 +103,8 @@ class SegmentCompiler:
                 return self._any_node(children)
 
     def _all_nodes(self, children: Sequence[Checked]) -> str:
-        """Negated leaves are combined, NOT (a OR b): one pass over each column."""
+        """Returns SQL for an AND. Combines negated leaves into NOT (a OR b): one pass over each
+        column."""
         unwanted: list[Test] = []
         parts: list[str] = []
         for child in children:
@@ -113,7 +118,7 @@ class SegmentCompiler:
         return f"({' AND '.join(parts)})" if parts else "1"
 
     def _any_node(self, children: Sequence[Checked]) -> str:
-        """Leaves of one OR are combined: one pass over each column."""
+        """Returns SQL for an OR. Combines its leaves: one pass over each column."""
         tests: list[Test] = []
         rest: list[Checked] = []
         for child in children:
@@ -125,7 +130,7 @@ class SegmentCompiler:
         return either([*parts, *map(self.node, rest)])
 
     def any_test(self, tests: Sequence[Test]) -> str:
-        """SQL: one of the tests is true. "0" without tests."""
+        """Returns SQL that is true if any of the tests is; "0" without tests."""
         of_events = [test for test in tests if self._is_event(test)]
         of_metadata = [test for test in tests if not self._is_event(test)]
         parts = [self._of_merged(source, found) for source, found in by_source(of_metadata)]
@@ -135,7 +140,7 @@ class SegmentCompiler:
         return either(parts) if parts else "0"
 
     def _is_event(self, test: Test) -> bool:
-        """Whether single partial rows can answer the test."""
+        """Whether single partial rows can decide the test."""
         return bool(self.document.rows) and self.document.is_list(source_of(test))
 
     def _of_merged(self, source: str, tests: Sequence[Test]) -> str:
@@ -149,24 +154,26 @@ class SegmentCompiler:
         if self.subqueries >= QUERY_SUBQUERIES_MAX:
             return either(self._of_merged(source, found) for source, found in grouped)
         rows = self.row_conditions(grouped)
-        # A row source for each index, so that a column is read only where its own index matches;
-        # columns without an index are scanned together.
+        # A row source per index, so that a column is read only where its own index matches. Columns
+        # without an index are scanned together.
         return self._keys_of(*rows.aided, *([either(rows.unaided)] if rows.unaided else []))
 
     def row_conditions(self, grouped: Sequence[tuple[str, Sequence[Test]]]) -> RowConditions:
-        """Conditions on partial rows for tests of events, which are grouped by source."""
+        """Returns the conditions on partial rows for event tests, which are grouped by source."""
         rows = row_conditions(grouped, self.index)
         self.event_indexes |= rows.indexes
         return rows
 
     def _keys_of(self, *rows: str) -> str:
-        """SQL: the segment has a partial row that meets one of the expressions."""
+        """Returns SQL that is true if the segment has a partial row that satisfies one of the
+        expressions."""
         self.subqueries += 1
         self.rows = tuple(f"{EVERY_ROW} AND {one}" for one in rows)
         return keys_of(self.document, self.rows)
 
     def found(self, tree: Checked) -> str:
-        """`Condition.found` of a compiled tree that is a leaf or an OR of leaves, else ""."""
+        """Returns `Condition.found` for a compiled tree that is a leaf or an OR of leaves; else
+        ""."""
         tests = _chosen_tests(tree)
         of_metadata = tuple(test for test in tests if not self._is_event(test))
         if not tests:
@@ -180,7 +187,7 @@ class SegmentCompiler:
         return either([*parts, keys_of(self.document, self._narrowing(metadata).rows)])
 
     def apart(self, tree: Checked) -> Apart | None:
-        """`Condition.apart` of a compiled tree that `found` applies to, else None."""
+        """Returns `Condition.apart` for a compiled tree for which `found` applies; else None."""
         tests = _chosen_tests(tree)
         of_metadata = tuple(test for test in tests if not self._is_event(test))
         if not tests or self.subqueries != 1:
@@ -205,14 +212,15 @@ class SegmentCompiler:
         return Apart(self.rows, others, self.event_indexes)
 
     def _narrowing(self, node: Checked) -> Narrowing:
-        """The prefilter of a node that reads metadata only."""
+        """Returns the prefilter of a node that reads only metadata."""
         found = narrowing_of([node], self.index)
         self.merged_indexes |= found.indexes
         return found
 
 
 def keys_of(document: Document, rows: Iterable[str]) -> str:
-    """SQL: the document has a partial row that meets one of the conditions."""
+    """Returns SQL that is true if the document has a partial row that satisfies one of the
+    conditions."""
     selects = " UNION ALL ".join(
         f"SELECT {document.key} FROM {document.rows} WHERE {one}" for one in rows
     )
@@ -220,7 +228,7 @@ def keys_of(document: Document, rows: Iterable[str]) -> str:
 
 
 def _chosen_tests(tree: Checked) -> list[Test]:
-    """The tests of a leaf or of an OR of leaves; [] for other trees."""
+    """Returns the tests of a leaf or of an OR of leaves; [] for other trees."""
     leaves = tree.children if isinstance(tree, Or) else (tree,)
     if not all(isinstance(leaf, Match) for leaf in leaves):
         return []

@@ -1,9 +1,9 @@
-"""Estimated selectivity of index prefilters, from the query alone: no statistics are read."""
+"""Estimates the selectivity of index prefilters from the query alone, without statistics."""
 
 from collections.abc import Sequence
 
-from vedette.limits import QUERY_INDEX_TOKEN_CHARS_MIN
-from vedette.model.fields import JOINS, WRITTEN
+from vedette.limits import Limit
+from vedette.model.fields import JOINS, RULE_HITS, WRITTEN
 from vedette.model.indexes import EXACT, INDEX_OF, IndexKind
 from vedette.query.compile.binary_sql import ROW_COLUMNS
 from vedette.query.compile.document import SEGMENT
@@ -20,6 +20,11 @@ from vedette.query.typed import (
     source_of,
 )
 
+QUERY_INDEX_TOKEN_CHARS_MIN: Limit[int] = 3
+"""Minimum length (characters) of a token for an index lookup. Shorter tokens are in too many
+rows."""
+
+
 WORD_INDEXES = frozenset({"words", "pieces"})
 
 
@@ -28,8 +33,8 @@ _CHEAP = frozenset({"group", "host_type", "os_type", "hostname", "process_name",
 
 
 def evaluating_index(source: str, tests: Sequence[Test]) -> IndexKind | None:
-    """The index of a column that alone evaluates the prefilter of the tests; None when the column
-    has none, or it cannot answer one of the tests."""
+    """Returns the kind of the column's index if that index alone evaluates the prefilter of the
+    tests. None if the column has no index or a test cannot use it."""
     kind = INDEX_OF.get(source)
     if kind in WORD_INDEXES:
         is_known = all(isinstance(one, TextTest) and one.tokens for one in tests)
@@ -39,8 +44,8 @@ def evaluating_index(source: str, tests: Sequence[Test]) -> IndexKind | None:
 
 
 def estimated_selectivity(node: Checked) -> int:
-    """Estimated selectivity of a node's index prefilter: the length of the shortest token it looks
-    up; 0 when indexes cannot narrow it."""
+    """Returns the estimated selectivity of a node's index prefilter: the length of the shortest
+    token that is looked up; 0 if indexes cannot narrow the node."""
     match node:
         case Match(tests):
             return min(map(_test_selectivity, tests), default=0)
@@ -54,7 +59,7 @@ def estimated_selectivity(node: Checked) -> int:
 def _test_selectivity(test: Test) -> int:
     if isinstance(test, JoinTest):
         if not ROW_COLUMNS.issuperset(map(source_of, test.tests)):
-            return 0  # Counting hosts of files takes longer than what it narrows.
+            return 0  # Counting the hosts of files takes longer than the narrowing saves.
         is_of_program = not SEGMENT.lists.intersection(JOINS[test.source])
         return QUERY_INDEX_TOKEN_CHARS_MIN if is_of_program else 1
     if isinstance(test, TagTest):
@@ -63,6 +68,8 @@ def _test_selectivity(test: Test) -> int:
         return 2 if INDEX_OF.get(test.column) in EXACT and few_addresses([test]) else 0
     if not isinstance(test, TextTest):
         return 0
+    if test.column in RULE_HITS:
+        return QUERY_INDEX_TOKEN_CHARS_MIN
     if INDEX_OF.get(WRITTEN.get(test.column, test.column)) in EXACT:
         return len(test.needle) if is_whole(test) else 0
     longest = max(map(len, test.tokens), default=0)

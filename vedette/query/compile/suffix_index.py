@@ -1,7 +1,7 @@
-"""Which rows of a store have suffix indexes (`model/suffix_columns.py`), as conditions on partial
-rows. The engine selects parts by their names, so the conditions cost no reads.
+"""Conditions on partial rows that have suffix indexes (`model/suffix_columns.py`). The engine
+selects parts by name, so these conditions cost no reads.
 
-Answers do not depend on it: rows of parts without the index are tested by the expression itself,
+Results do not depend on them: rows of parts without the index are tested by the expression itself,
 which costs several times as much as the indexed tokens.
 """
 
@@ -15,7 +15,7 @@ _MERGING: Final = "merging_partitions"
 
 _IN_INDEXED: Final = f"_partition_id IN {{{_INDEXED}:Array(String)}}"
 _IS_MERGED: Final = "NOT match(_part, '^[^_]+_[0-9]+_[0-9]+_0(_|$)')"
-"""Part names are `<partition>_<blocks>_<merges>`."""
+"""Part names have the form `<partition>_<blocks>_<merges>`."""
 _IN_MERGED: Final = (
     f"({_IN_INDEXED} OR _partition_id IN {{{_MERGING}:Array(String)}} AND {_IS_MERGED})"
 )
@@ -23,18 +23,19 @@ _IN_MERGED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SuffixIndexes:
-    """Partitions of a store with suffix indexes, by opening time: what the store tells the compiler
-    of its capabilities (`store/partitions/index_build.py`)."""
+    """Partitions of a store that have suffix indexes, by opening time. The store passes this
+    capability to the compiler (`store/partitions/index_build.py`)."""
 
     indexed: tuple[int, ...] = ()
     """Partitions with the indexes of all columns."""
     merging: tuple[int, ...] = ()
     """Partitions whose merged parts have the indexes of `MERGED_SUFFIX_COLUMNS`."""
     everywhere: frozenset[str] = frozenset()
-    """Columns whose index covers all rows, or all but so few that scanning those is cheap."""
+    """Columns whose index covers all rows, or all except so few that scanning those is cheap."""
 
     def where(self, column: str) -> str | None:
-        """SQL: the rows that have the index of a column; "" for all, None for none."""
+        """Returns SQL that selects the rows with the column's index; "" for all rows, None for
+        none."""
         if column in self.everywhere:
             return ""
         if self.merging and column in MERGED_SUFFIX_COLUMNS:

@@ -1,20 +1,27 @@
-r"""Suffix tokens of tests: which tests of events a suffix index decides exactly, and which tokens
-the others require (`model/suffix_columns.py`).
+"""Suffix tokens of tests: event tests that a suffix index decides exactly, and tokens that other
+tests require (`model/suffix_columns.py`).
 
-A property test keeps tests and tokens equal, with the index and without.
+A property test compares tests and tokens, with and without the index.
 """
 
 import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from vedette.limits import QUERY_ADDRESS_TOKENS_MAX, QUERY_SUFFIX_TOKENS_MAX
+from vedette.limits import Limit
 from vedette.model.suffix_columns import END, IPV4, SUFFIX_COLUMNS, is_askable
 from vedette.query.typed import AddressTest, Test, TextTest
 
+QUERY_ADDRESS_TOKENS_MAX: Limit[int] = 256
+"""Maximum tokens of an address range; enough for any network."""
+
+QUERY_SUFFIX_TOKENS_MAX: Limit[int] = 1_000
+"""Maximum tokens of a column in a condition. Rows without an index are compared with each token."""
+
+
 _DRIVE: Final = re.compile(r"[a-z]:")
 _RENAMED: Final = ("currentcontrolset", "controlset")
-"""Path parts that the registry form replaces."""
+"""Path components that the registry form replaces."""
 
 _V4: Final = bytes(10) + b"\xff\xff"
 """Prefix of stored IPv4 addresses."""
@@ -22,12 +29,12 @@ _FREE_BITS: Final = (24, 16, 8, 0)
 
 
 _LABELS_MAX: Final = 3
-"""Trailing labels of a domain in one token."""
+"""Maximum trailing labels of a domain in a token."""
 
 
 def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
-    """Tokens that decide some of the tests (a row has one of them exactly when one of those tests
-    is true), and the remaining tests."""
+    """Returns tokens that decide some of the tests, and the remaining tests. A row has one of the
+    tokens exactly if one of the decided tests is true."""
     tokens: dict[str, None] = {}
     others: list[Test] = []
     for test in tests:
@@ -40,7 +47,7 @@ def deciding_tokens(tests: Iterable[Test]) -> tuple[list[str], list[Test]]:
 
 
 def _deciding(test: Test) -> Collection[str]:
-    """The tokens that decide one test; () when it cannot be decided."""
+    """Returns the tokens that decide a test; () if tokens cannot decide it."""
     if isinstance(test, AddressTest):
         return _address_tokens(test) if test.column in SUFFIX_COLUMNS else ()
     token = _deciding_text(test) if isinstance(test, TextTest) else None
@@ -61,8 +68,8 @@ def _deciding_text(test: TextTest) -> str | None:
 
 
 def _address_tokens(test: AddressTest) -> list[str]:
-    """An IPv4 range as tokens of networks and single addresses; [] for other ranges and for too
-    many tokens."""
+    """Returns an IPv4 range as tokens of networks and single addresses; [] for other ranges and if
+    there are too many tokens."""
     if not test.low.startswith(_V4) or not test.high.startswith(_V4):
         return []
     first, last = (int.from_bytes(one[len(_V4) :], "big") for one in (test.low, test.high))
@@ -81,7 +88,8 @@ def _address_tokens(test: AddressTest) -> list[str]:
 
 
 def shown_tokens(tests: Iterable[Test]) -> list[str]:
-    """Prefilter tokens: every row for which a test is true has one of them; [] when unknown."""
+    """Returns prefilter tokens: every row for which a test is true has one of them. [] if some test
+    has none."""
     found = dict.fromkeys(map(_shown_token, tests))
     return [] if None in found else [token for token in found if token is not None]
 
@@ -107,7 +115,7 @@ def _path_token(test: TextTest, is_module: bool) -> str | None:
         return _end_of_path(test) if is_extension else None
     if parts[0] or test.shape != "ends":
         return None
-    if len(parts) == 2:  # a separator, and the last part
+    if len(parts) == 2:  # a separator and the last component
         return _end_of_path(test)
     if not is_module or not _DRIVE.fullmatch(parts[1]):
         return None
@@ -116,7 +124,7 @@ def _path_token(test: TextTest, is_module: bool) -> str | None:
 
 
 def _end_of_path(test: TextTest) -> str | None:
-    """Token of the last part of the needle, or of its extension."""
+    """Returns the token of the needle's last component, or of its extension."""
     _, separator, last = test.needle.rpartition("\\")
     if not is_askable(last):
         return None
@@ -127,7 +135,7 @@ def _end_of_path(test: TextTest) -> str | None:
 
 
 def _folder(test: TextTest) -> str | None:
-    """Token of the longest part between two separators of the needle."""
+    """Returns the token of the longest component between two separators of the needle."""
     folders = [
         part
         for part in test.needle.split("\\")[1:-1]
@@ -137,7 +145,7 @@ def _folder(test: TextTest) -> str | None:
 
 
 def _labels(needle: str) -> list[str]:
-    """The labels of a needle; [] when one cannot be a token."""
+    """Returns the labels of a needle; [] if any label cannot be a token."""
     labels = needle.split(".")
     known = not labels[0] and len(labels) > 1 and all(map(is_askable, labels[1:]))
     return labels[1:] if known else []

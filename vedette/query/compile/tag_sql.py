@@ -1,9 +1,9 @@
-"""SQL of tags (`model/findings/tag.py`): tables next to the documents, with the same keys.
+"""SQL of tags (`model/findings/tag.py`), which are in tables with the same keys as the documents.
 
-A document may have been tagged again: of a watchlist, and of an indicator of a report, the newest
-tag counts, so rows are grouped before they are tested. All tags of a watchlist or feed lie
-together, so a search by tags reads those alone. On a cluster the tags of a segment are on its
-shard; those of binaries are on every server.
+A document may be tagged repeatedly. For a watchlist, and for an indicator of a report, the newest
+tag applies, so rows are grouped before they are tested. All tags of a watchlist or feed are stored
+adjacently, so a search by tags reads only those. On a cluster the tags of a segment are on its
+shard; tags of binaries are on every server.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ COLUMN_SQL: Final[Mapping[str, str]] = {
     "link": "newest.3",
     "report": "report",
 }
-"""Columns of a tag, where its rows are grouped."""
+"""SQL of the columns of a tag, on grouped rows."""
 
 
 def tags_sql(tests: Sequence[Test], bind: Binder, document: Document) -> str:
-    """SQL: a tag of the row's document meets one of the tests."""
+    """Returns SQL that is true if a tag of the row's document satisfies one of the tests."""
     grouped: dict[tuple[str, str, str], list[Test]] = {}
     for test in tests:
         if isinstance(test, TagTest):

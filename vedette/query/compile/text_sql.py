@@ -1,27 +1,34 @@
-r"""Tests of one text as ClickHouse expressions, with every value bound.
+"""Tests of a text as ClickHouse expressions. All values are bound.
 
-The normal forms of `model/tokens.py` are repeated here in SQL; a property test keeps both equal.
-Tests of one text in one form are combined into one pass: equal values into a set, others into one
-RE2 alternation.
+Repeats the normal forms of `model/tokens.py` in SQL; a property test compares both. Tests of a text
+in one form are combined into one pass: equal values into a set, others into an RE2 alternation.
 """
 
 from collections.abc import Sequence
 from typing import assert_never
 
-from vedette.limits import (
-    QUERY_ALTERNATION_CHARS_MAX,
-    QUERY_ALTERNATIVES_MAX,
-    QUERY_LETTERS_CHARS,
-    QUERY_PLAIN_TESTS_MAX,
-)
+from vedette.limits import Limit
 from vedette.model.indexes import FOLDED_SQL
 from vedette.query.check.glob import literal
 from vedette.query.compile.binder import Binder, either
 from vedette.query.typed import Form, PresentTest, Shape, Test, TextTest
 
+QUERY_ALTERNATIVES_MAX: Limit[int] = 100
+"""Maximum patterns of an alternation, to keep RE2's automaton small."""
+
+QUERY_ALTERNATION_CHARS_MAX: Limit[int] = 8_000
+"""Maximum characters of an alternation, to keep RE2's automaton small."""
+
+QUERY_LETTERS_CHARS: Limit[int] = 50
+"""Size that a class of all letters counts for in an alternation. It takes 830 instructions in
+UTF-8."""
+
+QUERY_PLAIN_TESTS_MAX: Limit[int] = 3
+"""Maximum separate comparisons of a form. More become one pattern, which reads each value once."""
+
 
 def texts_sql(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    """SQL: one of the tests, which are of text or of presence, is true of a text."""
+    """Returns SQL that is true if any of the tests, of text or of presence, is true for a text."""
     by_form: dict[Form, list[TextTest]] = {}
     parts = []
     for test in tests:
@@ -36,7 +43,7 @@ def texts_sql(value: str, tests: Sequence[Test], bind: Binder) -> str:
 
 
 def form_sql(form: Form, text: str) -> str:
-    """SQL of `tokens.<form>_form`."""
+    """Returns the SQL equivalent of `tokens.<form>_form`."""
     folded = FOLDED_SQL.format(text)
     match form:
         case "exact":
@@ -70,7 +77,7 @@ def _path_sql(folded: str) -> str:
 
 
 def _comparisons(text: str, tests: Sequence[TextTest], bind: Binder) -> list[str]:
-    """SQL of the tests of one text in one form."""
+    """Returns SQL of the tests of a text in one form."""
     equal = list(dict.fromkeys(test.needle for test in tests if test.shape == "equals"))
     others = list(
         dict.fromkeys((test.shape, test.needle) for test in tests if test.shape != "equals")
@@ -105,7 +112,7 @@ def _comparison(text: str, shape: Shape, needle: str, bind: Binder) -> str:
 
 
 def _as_pattern(shape: Shape, needle: str) -> str:
-    """A test as an RE2 pattern for an unanchored search, without flags."""
+    """Returns a test as an RE2 pattern for an unanchored search, without flags."""
     match shape:
         case "equals":
             return f"^{literal(needle)}$"
@@ -123,7 +130,7 @@ def _as_pattern(shape: Shape, needle: str) -> str:
 
 
 def _alternatives(patterns: Sequence[str]) -> list[str]:
-    """Patterns batched into alternations of bounded size."""
+    """Batches patterns into alternations of bounded size."""
     found: list[str] = []
     batch: list[str] = []
     chars = 0

@@ -1,9 +1,9 @@
-"""Tests of one value of any type as ClickHouse expressions, with every value bound."""
+"""Tests of a single value of any type as ClickHouse expressions. All values are bound."""
 
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from vedette.limits import QUERY_FEW_ADDRESSES_MAX
+from vedette.limits import Limit
 from vedette.query.compile.binder import Binder, either
 from vedette.query.compile.text_sql import texts_sql
 from vedette.query.typed import (
@@ -18,16 +18,20 @@ from vedette.query.typed import (
     TimeTest,
 )
 
+QUERY_FEW_ADDRESSES_MAX: Limit[int] = 8
+"""Maximum single addresses for which a bloom filter is used. Every granule is probed for each
+address."""
+
 
 def is_whole(test: Test) -> bool:
-    """Whether the test compares the whole stored value, as an index of values can answer."""
+    """Whether the test compares the whole stored value, so that an index of values can decide
+    it."""
     return isinstance(test, TextTest) and test.shape == "equals" and test.form == "exact"
 
 
 def few_addresses(tests: Iterable[Test]) -> list[str]:
-    """The addresses when the tests are `QUERY_FEW_ADDRESSES_MAX` single addresses at most, else []:
-    a bloom
-    filter is probed for each of them in every granule."""
+    """Returns the addresses if the tests are at most `QUERY_FEW_ADDRESSES_MAX` single addresses;
+    else []."""
     found: dict[str, None] = {}
     for test in tests:
         if not isinstance(test, AddressTest) or test.low != test.high:
@@ -37,8 +41,8 @@ def few_addresses(tests: Iterable[Test]) -> list[str]:
 
 
 def value_sql(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    """SQL: one of the tests is true of one value. Tests of one column have one type; a text may
-    also have a `PresentTest`."""
+    """Returns SQL that is true if any of the tests is true for a value. Tests of one column have
+    the same type; tests of a text may include a `PresentTest`."""
     first = tests[0]
     match first:
         case NumberTest():
@@ -55,7 +59,7 @@ def value_sql(value: str, tests: Sequence[Test], bind: Binder) -> str:
 
 
 def numbers_sql(value: str, tests: Sequence[Test], bind: Binder) -> str:
-    """SQL: one of the tests of numbers is true of a number."""
+    """Returns SQL that is true if any number test is true for a number."""
     numbers = [test for test in tests if isinstance(test, NumberTest)]
     single = list(dict.fromkeys(test.low for test in numbers if test.low == test.high))
     parts = [_range(value, test, bind) for test in numbers if test.low != test.high]

@@ -1,6 +1,6 @@
-r"""Backslash escapes of a query (docs/query-language.md#quotes-and-backslashes): removed before
-whitespace, `(`, `)`, `"` and
-`\`; kept before anything else, so that Windows paths are written as they are."""
+r"""Backslash escapes of a query (docs/query-language.md#quotes-and-backslashes). A backslash is
+removed before whitespace, `(`, `)`, `"` and `\`. It is kept before other characters, so that
+Windows paths need no escapes."""
 
 import re
 
@@ -9,16 +9,17 @@ _SPECIAL = re.compile(r'([\s()"\\])')
 
 
 def unescape(source: str) -> str:
-    """The text of a word or phrase. `*` and `?` in it stay wildcards."""
+    """Returns the text of a word or phrase. `*` and `?` remain wildcards."""
     return _ESCAPED.sub(r"\1", source) if "\\" in source else source
 
 
 def escape(text: str) -> str:
-    """The text with escapes. `*` and `?` in it stay wildcards."""
+    """Returns the text with escapes. `*` and `?` remain wildcards."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def closed(source: str) -> str:
-    """The source with a final backslash doubled where it would escape what follows."""
+    """Returns the source with its final backslash doubled if that would escape the next
+    character."""
     trailing = len(source) - len(source.rstrip("\\"))
     return source + "\\" if trailing % 2 else source

@@ -1,10 +1,10 @@
-r"""Split a query into brackets, operators and leaves with their fields
+r"""Splits a query into brackets, operators and leaves with their fields
 (docs/query-language.md#words-fields-operators).
 
-- A backslash before a quote means an escaped quote in some real queries and the last separator of a
-  path in others. The strict pass takes `\"` as an escape; when that leaves quotes in impossible
+- In real queries a backslash before a quote is sometimes an escape, and sometimes the last
+  separator of a path. The strict pass reads `\"` as an escape. If that leaves quotes in impossible
   places, the lenient pass closes a phrase only where the text continues like a query. In path and
-  name fields a quote always closes.
+  name fields a quote always closes the phrase.
 - The scanner needs the catalogue, because `c:\x` is a word and `path:c` a field, and the stack of
   brackets, because a field may precede a bracket.
 """
@@ -19,11 +19,11 @@ from vedette.limits import QUERY_DEPTH_MAX
 from vedette.model.field import QUOTE_ENDS, Catalogue
 from vedette.query.nodes import Leaf, Range, Text, Value
 from vedette.query.parse.escape import closed
-from vedette.query.parse.field_names import NEAR_COLON, is_field_like, unknown_field
+from vedette.query.parse.field_names import is_field_like, name_at, unknown_field
 
 
 class Mark(Enum):
-    """Brackets and operators."""
+    """Brackets and operators of the query language."""
 
     OPEN = "("
     CLOSE = ")"
@@ -34,7 +34,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A token of the query; offsets in characters."""
+    """A token of the query. Offsets are in characters."""
 
     content: Mark | Leaf
     start: int
@@ -51,12 +51,13 @@ _RANGE = re.compile(rf"([\[{{])\s*{_END}\s+TO\s+{_END}\s*([\]}}])(?=[\s)]|$)", r
 _OPERATOR_AHEAD = re.compile(r"(?:and|or|not)(?=[\s()\"]|$)", re.IGNORECASE)
 _SHOUTED_AHEAD = re.compile(r"(?:AND|OR|NOT)(?=[\s()\"]|$)")
 _AFTER_PHRASE = re.compile(r"[\s)]|$")
+_EVERYTHING = re.compile(r"\*:\*(?=[\s()]|$)")
 _BRACKETS_THEN_END = re.compile(r"\)+(?=\s|$)|$")
 _BARE_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 
 
 class _UncleanError(Exception):
-    """The strict reading leaves a quote in an impossible place."""
+    """Raised when a reading leaves a quote in an impossible place."""
 
     def __init__(self, message: str, start: int, end: int) -> None:
         super().__init__(message)
@@ -64,7 +65,7 @@ class _UncleanError(Exception):
 
 
 def lex(text: str, catalogue: Catalogue) -> list[Word]:
-    """The tokens of a query. Raises QueryError."""
+    """Returns the tokens of a query. Raises QueryError."""
     try:
         return _Scan(text, catalogue, is_strict=True).words()
     except _UncleanError as unclean:
@@ -81,7 +82,7 @@ def lex(text: str, catalogue: Catalogue) -> list[Word]:
 
 
 class _Scan:
-    """One pass over a query."""
+    """A single pass over a query."""
 
     def __init__(self, text: str, catalogue: Catalogue, *, is_strict: bool) -> None:
         self.text = text
@@ -89,7 +90,7 @@ class _Scan:
         self.is_strict = is_strict
         self.position = 0
         self.fields: list[str | None] = [None]
-        """Stack: the field of each open bracket."""
+        """Stack with the field of each open bracket."""
 
     def words(self) -> list[Word]:
         found: list[Word] = []
@@ -132,7 +133,11 @@ class _Scan:
         return Word(Mark.CLOSE, start, self.position)
 
     def _leaf_or_operator(self, start: int) -> Word:
-        name = NEAR_COLON.match(self.text, start)
+        everything = _EVERYTHING.match(self.text, start)
+        if everything is not None:
+            self.position = everything.end()
+            return Word(Leaf(None, Text("*"), start, self.position), start, self.position)
+        name = name_at(self.text, start, self.catalogue)
         if name is not None:
             field = self.catalogue.find(name[1])
             if field is not None:
@@ -158,7 +163,7 @@ class _Scan:
         return self._leaf(field, start)
 
     def _leaf(self, field: str | None, start: int) -> Word:
-        """A value at the current position."""
+        """Reads a value at the current position."""
         value: Value | None = None
         first = self.text[self.position]
         if first in "[{":
@@ -179,7 +184,7 @@ class _Scan:
         return Range(low, high, excludes_low=match[1] == "{", excludes_high=match[4] == "}")
 
     def _term(self) -> Text:
-        """A word without quotes, up to whitespace, a bracket or a quote."""
+        """Reads a word without quotes, up to whitespace, a bracket or a quote."""
         text, start = self.text, self.position
         while True:
             match = _TERM.match(text, self.position)
@@ -196,8 +201,8 @@ class _Scan:
         return Text(closed(text[start : self.position]))
 
     def _ends_after_backslash(self) -> bool:
-        """Whether the backslash here, before whitespace or the end, is the last character of the
-        term. It escapes a single space only when more of the term follows."""
+        """Whether the backslash at this position, before whitespace or the end, is the last
+        character of the term. It escapes a single space only if more of the term follows."""
         text, after = self.text, self.position + 1
         gap = _SPACE.match(text, after)
         assert gap is not None
@@ -210,7 +215,7 @@ class _Scan:
     def _known_field_ahead(self, position: int) -> bool:
         if self.text.startswith("-", position):
             position += 1
-        name = NEAR_COLON.match(self.text, position)
+        name = name_at(self.text, position, self.catalogue)
         return name is not None and self.catalogue.find(name[1]) is not None
 
     def _phrase(self, field: str | None) -> Text:
@@ -253,7 +258,7 @@ class _Scan:
         if after == position:
             return False
         following = self.text[after : after + 1]
-        if following == '"':  # unless that one closes: `cmdline:""cmd.exe" ")`
+        if following == '"':  # unless that quote closes the phrase: `cmdline:""cmd.exe" ")`
             return not _BRACKETS_THEN_END.match(self.text, after + 1)
         if following in ("", "(", ")"):
             return True

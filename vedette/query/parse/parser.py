@@ -1,8 +1,8 @@
-"""Build the tree of a query's tokens (docs/query-language.md#words-fields-operators): NOT binds
-before AND, AND before OR.
+"""Builds a tree from the tokens of a query (docs/query-language.md#words-fields-operators). NOT
+binds tighter than AND, AND tighter than OR.
 
 Uses a stack of open brackets instead of recursion: a query may have thousands of branches, and
-brackets up to `limits.QUERY_DEPTH_MAX`.
+brackets nested up to `limits.QUERY_DEPTH_MAX`.
 """
 
 from vedette.errors import QueryError
@@ -14,10 +14,11 @@ from vedette.query.parse.lex import Mark, Word, lex
 
 
 def parse(text: str, catalogue: Catalogue = PROCESS) -> Tree:
-    """The tree of a query; the empty query is Everything.
+    """Returns the tree of a query; Everything for the empty query.
 
-    Raises QueryError with the place in the text: unknown fields, unbalanced or empty brackets,
-    operators without operands, fields without values, open quotes, nesting beyond the limit.
+    Raises QueryError with the position in the text: for unknown fields, unbalanced or empty
+    brackets, operators without operands, fields without values, open quotes, and nesting beyond the
+    limit.
     """
     if len(text) > QUERY_CHARS_MAX:
         message = f"a query has at most {QUERY_CHARS_MAX} characters, this one {len(text)}"
@@ -29,7 +30,7 @@ def parse(text: str, catalogue: Catalogue = PROCESS) -> Tree:
 
 
 class _Bracket:
-    """An open bracket, or the whole query: the OR of ANDs read so far."""
+    """An open bracket, or the whole query: the OR of ANDs that was read so far."""
 
     __slots__ = ("branches", "is_negated", "needs_operand", "word")
 
@@ -39,7 +40,7 @@ class _Bracket:
         self.is_negated = False
         """Whether the next operand is negated."""
         self.needs_operand: Word | None = None
-        """The operator whose right side is still missing."""
+        """The operator whose right operand is still missing."""
 
     def add(self, operand: Tree) -> None:
         self.branches[-1].append(negated(operand) if self.is_negated else operand)
@@ -47,7 +48,7 @@ class _Bracket:
         self.needs_operand = None
 
     def join(self, word: Word) -> None:
-        """AND or OR between operands."""
+        """Adds an AND or OR between operands."""
         if not self.branches[-1] or self.needs_operand:
             raise QueryError("an operator without a left side", word.start, word.end)
         if word.content is Mark.OR:

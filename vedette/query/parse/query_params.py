@@ -1,11 +1,11 @@
-"""Read a query from the parameters of a URL or of a stored query string
-(docs/query-language.md#parameters-beside-q).
-Parameters are decoded; keys other than these are ignored.
+"""Reads a query from the parameters of a URL or of a stored query string
+(docs/query-language.md#parameters-beside-q). Parameters are already decoded. Other keys are
+ignored.
 
     q=<query>            the query
     svc.q.<field>=<v>    AND <field>:<v>; the value may be a bracketed expression
     svc.fq=<query>       AND the query
-    svc.fq.<field>=<v>   AND the field is exactly that value, as a facet shows it
+    svc.fq.<field>=<v>   AND the field equals the value, as a facet shows it
 
 `cb.` is accepted wherever `svc.` is.
 """
@@ -22,7 +22,7 @@ from vedette.query.parse.parser import parse
 
 _PREFIXES = ("svc.", "cb.")
 _UNTOKENISED = ("_full", "_facet")
-"""Suffixes of facet names for the whole values of a field."""
+"""Suffixes of facet names that stand for whole values of a field."""
 
 
 def is_part_of_query(key: str) -> bool:
@@ -32,16 +32,16 @@ def is_part_of_query(key: str) -> bool:
 
 
 def carried_query(pairs: Iterable[tuple[str, str]], catalogue: Catalogue = PROCESS) -> Tree:
-    """The AND of all query parameters; Everything when there are none.
+    """Returns the AND of all query parameters; Everything if there are none.
 
-    Raises QueryError; offsets count within the parameter, which the message names.
+    Raises QueryError. Its offsets count within the parameter, which the message names.
     """
     return all_of([_part(key, value, catalogue) for key, value in pairs if is_part_of_query(key)])
 
 
 def parse_stored(text: str, catalogue: Catalogue = PROCESS) -> Tree:
-    """The tree of a stored query: a URL query string, or without any of its keys a bare query,
-    percent-encoded or not. Raises QueryError."""
+    """Returns the tree of a stored query: a URL query string, or, if that has none of the keys, a
+    bare query, percent-encoded or not. Raises QueryError."""
     pairs = parse_qsl(text, keep_blank_values=True)
     if any(is_part_of_query(key) for key, _ in pairs):
         return carried_query(pairs, catalogue)
@@ -49,7 +49,8 @@ def parse_stored(text: str, catalogue: Catalogue = PROCESS) -> Tree:
 
 
 def exact_leaf(field: str, text: str, catalogue: Catalogue = PROCESS) -> Leaf:
-    """A leaf: the field is exactly that value. Raises QueryError for an unknown field."""
+    """Returns a leaf that compares a field with a whole value. Raises QueryError for an unknown
+    field."""
     name = field.lower()
     for ending in ("", *_UNTOKENISED):
         known = name.removesuffix(ending)

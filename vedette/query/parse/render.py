@@ -1,4 +1,4 @@
-"""Render a tree as text: the canonical spelling of a query, and its terms as the API lists them.
+"""Renders a tree as text: the canonical spelling of a query, and its terms as the API lists them.
 
 `parse(print_query(tree)) == tree` for every tree that `parse` returns.
 """
@@ -9,7 +9,7 @@ from vedette.model.field import QUOTE_ENDS, Catalogue
 from vedette.model.fields import PROCESS
 from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Text, Tree
 from vedette.query.parse.escape import escape, unescape
-from vedette.query.parse.field_names import NEAR_COLON
+from vedette.query.parse.field_names import name_at
 
 _PLAIN = re.compile(r'(?:[^\s()"\\]|\\[^\s])++')
 _BARE_QUOTE = re.compile(r'\\.|"', re.DOTALL)
@@ -17,8 +17,8 @@ _OPERATORS = frozenset({"and", "or", "not"})
 
 
 def print_query(tree: Tree, catalogue: Catalogue = PROCESS) -> str:
-    """The canonical spelling: implied AND, upper-case OR, `-` for NOT, brackets and quotes only
-    where needed. "" for Everything."""
+    """Returns the canonical spelling: implied AND, upper-case OR, `-` for NOT, brackets and quotes
+    only where needed. "" for Everything."""
     match tree:
         case Everything():
             return ""
@@ -51,11 +51,11 @@ def _leaf(leaf: Leaf, catalogue: Catalogue) -> str:
 def _text(field: str | None, source: str, catalogue: Catalogue) -> str:
     known = catalogue.find(field) if field is not None else None
     if known is not None and known.type in QUOTE_ENDS and '"' in source:
-        return source  # cannot stand in quotes; its term had every special character escaped
+        return source  # cannot be quoted; its term had every special character escaped
     is_plain = _PLAIN.fullmatch(source) is not None and source[0] not in "[{"
     if field is None and is_plain:
         is_plain = source[0] != "-" and source.lower() not in _OPERATORS
-        is_plain = is_plain and NEAR_COLON.match(source) is None
+        is_plain = is_plain and name_at(source, 0, catalogue) is None
     return source if is_plain else f'"{source}"'
 
 
@@ -70,10 +70,15 @@ def _end(text: str) -> str:
 
 
 def terms(tree: Tree) -> list[str]:
-    """The distinct leaves in query order (docs/query-language.md#one-segment-at-a-time): field and
-    value as typed, without
-    escapes, quoted when the value has whitespace."""
-    return list(dict.fromkeys(_term(leaf) for leaf in leaves(tree)))
+    """Returns the distinct leaves in query order (docs/query-language.md#one-segment-at-a-time):
+    field and value as typed, without escapes, quoted if the value has whitespace. `*` and `*:*`
+    match everything and are left out."""
+    return list(dict.fromkeys(_term(leaf) for leaf in leaves(tree) if not asks_all(leaf)))
+
+
+def asks_all(leaf: Leaf) -> bool:
+    """Whether a leaf is `*` without a field, which every document matches."""
+    return leaf.field is None and isinstance(leaf.value, Text) and set(leaf.value.source) == {"*"}
 
 
 def _term(leaf: Leaf) -> str:
@@ -89,7 +94,7 @@ def _term(leaf: Leaf) -> str:
 
 
 def leaves(tree: Tree) -> list[Leaf]:
-    """All leaves in the query's order."""
+    """Returns all leaves in query order."""
     found: list[Leaf] = []
     waiting: list[Tree] = [tree]
     while waiting:

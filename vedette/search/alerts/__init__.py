@@ -1,1 +1,1 @@
-"""Searches, groups and previews of alerts, and the risk of hosts."""
+"""Alert search, alert groups, previews of suppressions, and the risk of hosts."""

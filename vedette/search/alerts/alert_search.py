@@ -1,15 +1,16 @@
-"""Searching alerts (docs/alerts.md)."""
+"""Alert search, groups and histograms (docs/alerts.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import SUPPRESSION_SAMPLES
+from vedette.limits import Limit
 from vedette.model.alert_fields import ALERT, ALERT_LISTS
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.query import Condition, Tree, parse_stored
+from vedette.query.check.coverage import matches_all
 from vedette.query.compile.alerts_sql import compile_alerts, shared_tests, with_values
 from vedette.query.parse.query_params import carried_query
 from vedette.query.typed import Checked, Match
@@ -39,6 +40,10 @@ from vedette.store.read.detection.alerts import (
 )
 from vedette.store.read.segment_search import Found
 
+SUPPRESSION_SAMPLES: Limit[int] = 10
+"""Alerts shown in the preview of a suppression."""
+
+
 ALERT_SORT_DEFAULT: Final = "created_time desc"
 
 KIND: Final = Kind(ALERT, ALERT_LISTS, lambda row: str(row["id"]), SORTABLE)
@@ -52,11 +57,11 @@ def search(
     now_us: int,
     cancel: CancelToken | None = None,
 ) -> Results:
-    """The answer to an alert search.
+    """Runs an alert search.
 
-    A search that takes longer than its deadline has no results and `is_incomplete`. Raises
-    QueryError for a query that cannot be understood, with the position, and BadRequestError for
-    a field that cannot be sorted by, or is not a facet.
+    A search that exceeds its deadline returns no results and sets `is_incomplete`. Raises
+    QueryError with the position for a query that does not parse or check, and BadRequestError for a
+    field that cannot be sorted by or is not a facet.
     """
     tree = carried_query(request.parts, ALERT)
     checked = guarded_check(engine, tree, ALERT, settings, now_us)
@@ -69,7 +74,8 @@ def search(
 
 
 def alert(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
-    """One alert with every column. Raises NotFoundError, also outside of the scope."""
+    """Returns one alert with every column. Raises NotFoundError if the alert does not exist or is
+    outside the scope."""
     known = alert_id.lower()
     found = alerts_by_id(engine, [known], scope).get(known)
     if found is None:
@@ -85,8 +91,8 @@ def groups(
     settings: SearchSettings,
     now_us: int,
 ) -> AlertGroups:
-    """The alerts of a query by the values of a grouping. Raises QueryError, BadRequestError, and
-    UnavailableError (`reason` "deadline") when it takes longer than a search may."""
+    """Groups the alerts of a query by the field `by`. Raises QueryError, BadRequestError, and
+    UnavailableError (`reason` "deadline") when the search deadline passes."""
     tree = carried_query(request.parts, ALERT)
     checked = guarded_check(engine, tree, ALERT, settings, now_us)
     if len(request.sorts) != 1:
@@ -115,8 +121,8 @@ def over_time(
     settings: SearchSettings,
     now_us: int,
 ) -> Sequence[tuple[int, int, int]]:
-    """The alerts of a query by interval and fifth of severity (`alerts_over_time`). Raises
-    QueryError, and UnavailableError when it takes longer than a search may."""
+    """Counts the alerts of a query by interval and fifth of severity (`alerts_over_time`). Raises
+    QueryError, and UnavailableError when the search deadline passes."""
     where = _condition(engine, carried_query(request.parts, ALERT), settings, now_us)
     reach = Reach.within(settings.search_deadline_s)
     return alerts_over_time(engine, where, scope, width_us, reach=reach)
@@ -130,8 +136,9 @@ def histogram(
     now_us: int,
     within_s: float,
 ) -> Histogram:
-    """The alerts of a query by the intervals that its request asks for. Raises QueryError,
-    BadRequestError for what is no time, and UnavailableError when it takes longer."""
+    """Counts the alerts of a query in intervals of the request's time field. Raises QueryError,
+    BadRequestError for a field that is not a time, and UnavailableError after `within_s` seconds.
+    """
     if request.histogram_by:
         raise BadRequestError("histogram.by: alerts are not counted by a facet over time")
     where = _condition(engine, carried_query(request.parts, ALERT), settings, now_us)
@@ -144,22 +151,23 @@ def histogram(
 
 @dataclass(frozen=True, slots=True)
 class SuppressionPreview:
-    """What a suppression would have kept quiet, of the stored alerts."""
+    """The stored alerts that a suppression would have suppressed."""
 
     alerts: int
     of_alerts: int
-    """All alerts of the scope."""
+    """Number of alerts in the scope."""
     days: Sequence[tuple[str, int]]
     hosts: Sequence[tuple[str, int]]
     titles: Sequence[tuple[str, int]]
     samples: Sequence[AlertRow]
-    """The newest."""
+    """The newest suppressed alerts, at most `SUPPRESSION_SAMPLES`."""
 
 
 def preview_suppression(
     engine: Engine, scope: Scope, query: str, settings: SearchSettings, now_us: int
 ) -> SuppressionPreview:
-    """The effect of a query on the stored alerts of the scope. Raises QueryError."""
+    """Returns the effect of a suppression query on the stored alerts of the scope. Raises
+    QueryError."""
     where = _condition(engine, parse_stored(query, ALERT), settings, now_us)
     reach = Reach.within(settings.search_deadline_s)
     newest = sort_columns(KIND, (Sort("created_time", is_descending=True),))
@@ -180,9 +188,11 @@ def preview_suppression(
 
 def selected_by_query(
     engine: Engine, query: str, settings: SearchSettings, now_us: int
-) -> Condition:
-    """The condition of a stored query, as bulk updates carry it. Raises QueryError."""
-    return _condition(engine, parse_stored(query, ALERT), settings, now_us)
+) -> tuple[Condition, bool]:
+    """Returns (condition of a stored query for bulk updates, whether every alert meets it). Raises
+    QueryError."""
+    checked = guarded_check(engine, parse_stored(query, ALERT), ALERT, settings, now_us)
+    return compile_alerts(checked), matches_all(checked, ALERT.always)
 
 
 def _condition(engine: Engine, tree: Tree, settings: SearchSettings, now_us: int) -> Condition:
@@ -190,8 +200,9 @@ def _condition(engine: Engine, tree: Tree, settings: SearchSettings, now_us: int
 
 
 def _with_known_texts(engine: Engine, checked: Checked, reach: Reach) -> Condition:
-    """The condition of a search: words of titles, and names of hosts, are looked up among those
-    that there are. One that comes while it runs is found by the next search."""
+    """Returns the condition of a search with words of titles and host names replaced by the stored
+    values that match them. The lookup is a snapshot: only the next search finds a value that is
+    stored meanwhile."""
     known: dict[Match, list[str]] = {}
     for column, match in shared_tests(checked):
         where = compile_alerts(match, prefix="known")
@@ -209,13 +220,19 @@ def _find(
     reach: Reach,
     counts_filtered: bool,
 ) -> Findings:
-    """All store reads of a search, within one reach."""
+    """Runs all store reads of a search within one reach."""
     order = sort_columns(KIND, request.sorts)
-    # Alerts are counted while the page is found: with them, and once for all facets.
+    # The count of alerts, and of all facets in the same query, runs in parallel with the page.
     counting = engine.query_pool.submit(
-        total_and_facets, engine, where, scope, request.facets,
-        values=request.facet_values, is_rarest=request.is_rarest, reach=reach,
-    )  # fmt: skip
+        total_and_facets,
+        engine,
+        where,
+        scope,
+        request.facets,
+        values=request.facet_values,
+        is_rarest=request.is_rarest,
+        reach=reach,
+    )
     try:
         rows = alerts_page(
             engine,

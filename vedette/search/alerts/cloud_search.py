@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vedette.limits import ALERT_V7_FACET_VALUES_MAX, ALERT_V7_RANGE_S
+from vedette.limits import Limit
 from vedette.model.alert_fields import ALERT
 from vedette.model.findings.alert import AlertRow
 from vedette.model.scope import Scope
-from vedette.query import Condition, parse_stored
+from vedette.query import Condition, check, parse_stored
+from vedette.query.check.coverage import matches_all
 from vedette.query.compile.alerts_sql import all_conditions, compile_alerts
 from vedette.search.processes.process_search import SearchSettings
 from vedette.search.query_guards import guarded_check
@@ -23,15 +24,30 @@ from vedette.store.read.detection.cloud_alerts import (
     SortTerm,
 )
 
+ALERT_V7_RANGE_S: Limit[int] = 14 * 24 * 3600
+"""Seconds that a search without a `time_range` looks back (two weeks, the API's default)."""
+
+ALERT_V7_FACET_VALUES_MAX: Limit[int] = 1_000
+"""Values of one facet."""
+
 
 @dataclass(frozen=True, slots=True)
 class AlertFilter:
-    """Which alerts: those made within a span that meet all filters and the query."""
+    """Selects the alerts created within a span that meet all filters and the query."""
 
     span: AlertSpan | None = None
-    """None: the last two weeks."""
+    """None selects the last two weeks."""
     filters: tuple[FieldFilter, ...] = ()
     query: str = ""
+
+
+def selects_all(wanted: AlertFilter, now_us: int) -> bool:
+    """Whether a filter has no condition: no span, no criterion, no exclusion, and either no query
+    or a query that every alert matches. Raises QueryError."""
+    if wanted.span is not None or wanted.filters:
+        return False
+    checked = check(parse_stored(wanted.query, ALERT), ALERT, now_us=now_us)
+    return matches_all(checked, ALERT.always)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +61,7 @@ class AlertPage:
 def condition(
     engine: Engine, wanted: AlertFilter, settings: SearchSettings, now_us: int
 ) -> Condition:
-    """The condition on alerts. Raises QueryError, BadRequestError."""
+    """Returns the condition on alerts. Raises QueryError, BadRequestError."""
     span = wanted.span or AlertSpan(now_us - ALERT_V7_RANGE_S * 1_000_000)
     made = FieldFilter("backend_timestamp", span=span)
     parts = [cloud_alerts.filter_condition((made, *wanted.filters))]
@@ -66,7 +82,7 @@ def search(
     start: int,
     rows: int,
 ) -> AlertPage:
-    """A page of alerts, the newest first where no order is given. Raises QueryError,
+    """Returns a page of alerts, the newest first unless `sorts` gives an order. Raises QueryError,
     BadRequestError, UnavailableError (`reason` "deadline")."""
     where = condition(engine, wanted, settings, now_us)
     total, found = cloud_alerts.search_cloud_alerts(
@@ -92,8 +108,8 @@ def facets(
     rows: int,
     keeps_own: bool = True,
 ) -> Facets:
-    """Counts of values. Without `keeps_own` the filters on a field do not count for its own
-    facet. Raises as `search`."""
+    """Counts the values of the facets `names`. Without `keeps_own`, the filters on a field do not
+    restrict that field's own facet. Raises the errors of `search`."""
     most = min(rows or ALERT_V7_FACET_VALUES_MAX, ALERT_V7_FACET_VALUES_MAX)
     reach = Reach.within(settings.search_deadline_s)
     if keeps_own:
@@ -113,7 +129,7 @@ class AlertClusters:
 
     total: int
     alerts: int
-    """In all groups together."""
+    """Number of alerts in all groups together."""
     groups: Sequence[tuple[AlertCluster, AlertRow]]
 
 
@@ -128,7 +144,7 @@ def groups(
     start: int,
     rows: int,
 ) -> AlertClusters:
-    """Alerts by the values of a field. Raises as `search`."""
+    """Groups alerts by the values of a field. Raises the errors of `search`."""
     where = condition(engine, wanted, settings, now_us)
     reach = Reach.within(settings.search_deadline_s)
     total, found = cloud_alerts.cloud_groups(
@@ -146,7 +162,7 @@ def groups(
 
 
 def by_id(engine: Engine, scope: Scope, alert_id: str, settings: SearchSettings) -> AlertRow | None:
-    """One alert of the scope."""
+    """Returns one alert of the scope, or None."""
     where = cloud_alerts.filter_condition((FieldFilter("id", (alert_id,)),))
     _, rows = cloud_alerts.search_cloud_alerts(
         engine, where, scope, (), start=0, rows=1, reach=Reach.within(settings.search_deadline_s)

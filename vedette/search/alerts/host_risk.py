@@ -1,10 +1,10 @@
-"""The risk of a host, from its open alerts (docs/alerts.md#risk).
+"""The risk of a host, computed from its open alerts (docs/alerts.md#risk).
 
     weight = severity / 100 * criticality of the group / 3 * 2 ^ (-age / half-life)
     risk   = 100 * (1 - exp(-sum of weights))
 
-One fresh alert of severity 100 is a risk of 63, two 86, a hundred of severity 5 99; a week halves
-the weights.
+One fresh alert of severity 100 gives a risk of 63, two give 86, and a hundred alerts of severity 5
+give 99. The weights halve every week.
 """
 
 import math
@@ -13,12 +13,22 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final
 
-from vedette.limits import RISK_ALERTS_MAX, RISK_DAYS_SHOWN, RISK_HALF_LIFE_DAYS
+from vedette.limits import Limit
 from vedette.model.findings.alert import CLOSED, THOUSAND
 from vedette.model.scope import Scope
 from vedette.query import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.alerts import search_alerts
+
+RISK_ALERTS_MAX: Limit[int] = 1_000
+"""Newest open alerts of a host from which its risk is computed; older ones do not change it."""
+
+RISK_HALF_LIFE_DAYS: Limit[int] = 7
+"""Days after which an open alert counts half for the risk of its host."""
+
+RISK_DAYS_SHOWN: Limit[int] = 30
+"""Days for which the risk of a host is returned, including today."""
+
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _EPOCH: Final = date(1970, 1, 1)
@@ -34,12 +44,12 @@ class HostRisk:
     score: float
     open_alerts: int
     contributions: Sequence[tuple[str, str, float]]
-    """Id, title and weight of the alerts that count most."""
+    """(id, title, weight) of the alerts with the highest weights."""
 
 
 def host_risk(engine: Engine, scope: Scope, sensor_id: int, now_us: int) -> HostRisk:
-    """The risk of one host; of one outside the scope it is that of a host without alerts, which
-    the caller has to refuse."""
+    """Returns the risk of one host. A host outside the scope gets the risk of a host without
+    alerts, so the caller must check access first."""
     open_alerts = Condition(
         "sensor_id = {risk_sensor:UInt32} AND status NOT IN {risk_closed:Array(String)}",
         {"risk_sensor": sensor_id, "risk_closed": sorted(CLOSED)},
@@ -55,13 +65,13 @@ def host_risk(engine: Engine, scope: Scope, sensor_id: int, now_us: int) -> Host
 def risk_by_day(
     engine: Engine, scope: Scope, sensor_id: int, now_us: int
 ) -> list[tuple[date, float]]:
-    """What the risk of a host was at the end of each day (UTC), the oldest first; today it is that
-    of now. By the alerts that are kept, the newest `RISK_ALERTS_MAX`; a closed one counts until it
-    was closed, and one that was opened again as if it had never been closed."""
+    """Returns (UTC day, risk at the end of the day), the oldest day first; today's value is the
+    current risk. Computed from the newest `RISK_ALERTS_MAX` stored alerts. A closed alert counts
+    until it was closed; a reopened alert counts as if it had never been closed."""
     of_host = Condition("sensor_id = {risk_sensor:UInt32}", {"risk_sensor": sensor_id})
     newest = [("created_time", True)]
     found = search_alerts(engine, of_host, scope, newest, rows=RISK_ALERTS_MAX).rows
-    # Alerts that are made at once get times of their own, which may be ahead of the clock.
+    # Alerts created in the same instant get distinct times, which may be ahead of the clock.
     rows = [row | {"created_time": min(row["created_time"], now_us)} for row in found]
     today = now_us // _DAY_US
     return [
@@ -71,7 +81,7 @@ def risk_by_day(
 
 
 def weights_at(rows: Sequence[dict[str, Any]], at_us: int) -> list[float]:
-    """What the alerts added that were open at a time."""
+    """Returns the weights of the alerts that were open at `at_us`."""
     return [
         weight_of(row, at_us)
         for row in rows
@@ -85,10 +95,10 @@ def _score(weights: Iterable[float]) -> float:
 
 
 def weight_of(row: dict[str, Any], now_us: int) -> float:
-    """What one open alert adds."""
+    """Returns the weight of one open alert."""
     severity = row["alert_severity"] / THOUSAND / 100
     criticality = row["sensor_criticality"] / THOUSAND / _USUAL_CRITICALITY
-    # A host's clock may be ahead: nothing counts more than what happens now.
+    # A host's clock may be ahead: no alert counts more than one created now.
     last_us = min(max(row["created_time"], row["last_event_time"]), now_us)
     days = (now_us - last_us) / _DAY_US
     return float(severity * criticality * 2.0 ** (-days / RISK_HALF_LIFE_DAYS))

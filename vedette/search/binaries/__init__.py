@@ -1,1 +1,1 @@
-"""Binary search, summary, frequency."""
+"""Binary search, summary and frequency."""

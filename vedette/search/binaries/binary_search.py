@@ -1,6 +1,7 @@
-"""Searching and reading binaries (docs/http-api.md#binaries)."""
+"""Searches and reads binaries (docs/http-api.md#binaries)."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from vedette.errors import BadRequestError, NotFoundError
@@ -23,8 +24,10 @@ from vedette.search.tagged import with_binary_tags
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.client import Engine
 from vedette.store.integrity.damage import damaged_parts
+from vedette.store.plan.plan import Order
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.binaries import (
+    COPIED,
     SORTABLE,
     Frequency,
     binaries_of,
@@ -39,7 +42,7 @@ BINARY_SORT_DEFAULT: Final = "server_added_timestamp desc"
 
 
 NO_MD5: Final = "0" * 32
-"""Identity of a binary without an MD5: the public client takes 32 digits or fails."""
+"""Identity of a binary without an MD5. The public client requires 32 digits."""
 
 _HASH_CHARS: Final = {32: "md5", 64: "sha256"}
 _HEX: Final = re.compile(r"[0-9a-f]+", re.I | re.A)
@@ -52,35 +55,39 @@ def search(
     settings: SearchSettings,
     now_us: int,
     cancel: CancelToken | None = None,
+    *,
+    copies: Callable[[], Mapping[str, int]] = dict,
 ) -> Results:
-    """The answer to a binary search.
+    """Runs a binary search. `copies` maps copy name (`copy_name`) to size in bytes, for the copies
+    that the caller may download; it is called only to sort by copies.
 
-    A search that takes longer than its deadline has no results and `is_incomplete`. Raises
-    QueryError for a query that cannot be understood, with the position, and BadRequestError for
-    a field that cannot be sorted by, or is not a facet.
+    A search that exceeds its deadline returns no results and sets `is_incomplete`. Raises
+    QueryError with the position for a query that does not parse or check, and BadRequestError for a
+    field that cannot be sorted by or is not a facet.
     """
     tree = carried_query(request.parts, BINARY)
     where = compile_binaries(guarded_check(engine, tree, BINARY, settings, now_us))
 
     def find(reach: Reach) -> Findings:
-        return _find(engine, scope, request, where, now_us, reach, settings.count_filtered_results)
+        hides = settings.count_filtered_results
+        return _find(engine, scope, request, where, now_us, reach, hides, copies)
 
     return search_documents(KIND, tree, request, settings, find, cancel)
 
 
 def identity(row: Row) -> str:
-    """MD5 in upper case, by which the API names a binary."""
+    """Returns the MD5 in upper case, the API's name of a binary."""
     return row["md5"].upper() or NO_MD5
 
 
 def copy_name(row: Row) -> str:
-    """The hash by which copies of a binary are asked for: its MD5, else its SHA-256."""
+    """Returns the hash that names copies of a binary: its MD5, else its SHA-256."""
     return str(row["md5"] or row["sha256"])
 
 
 def summary(engine: Engine, scope: Scope, digest: str) -> Row:
-    """One binary by its MD5 or SHA-256, in upper or lower case. Raises NotFoundError, and
-    BadRequestError for what is no hash."""
+    """Returns one binary by its MD5 or SHA-256, in upper or lower case. Raises NotFoundError, and
+    BadRequestError for a value that is not a hash."""
     hash_column("md5", digest)
     found = binaries_of(engine, [digest.lower()], scope)
     if not found:
@@ -89,8 +96,8 @@ def summary(engine: Engine, scope: Scope, digest: str) -> Row:
 
 
 def hash_column(name: str, digest: str) -> str:
-    """Which column holds such a hash: `md5` or `sha256`. Raises BadRequestError, which names the
-    parameter, for what is neither."""
+    """Returns the column for a hash, `md5` or `sha256`. Raises BadRequestError, naming the
+    parameter `name`, for any other value."""
     column = _HASH_CHARS.get(len(digest)) if _HEX.fullmatch(digest) else None
     if column is None:
         raise BadRequestError(f"{name}: {digest[:80]!r} is neither an MD5 nor a SHA-256")
@@ -98,8 +105,8 @@ def hash_column(name: str, digest: str) -> str:
 
 
 def frequency(engine: Engine, scope: Scope, name: str, digest: str) -> Frequency:
-    """How common a program is, by its MD5 or SHA-256 (docs/clients.md#requests). `name` is the
-    parameter that BadRequestError names. An unknown program has counts of 0."""
+    """Returns how common a program is, by its MD5 or SHA-256 (docs/clients.md#requests).
+    BadRequestError names the parameter `name`. An unknown program has counts of 0."""
     return frequency_of(engine, hash_column(name, digest), digest.lower(), scope)
 
 
@@ -111,19 +118,26 @@ def _find(
     now_us: int,
     reach: Reach,
     counts_filtered: bool,
+    copies: Callable[[], Mapping[str, int]],
 ) -> Findings:
-    """All store reads of a search, within one reach."""
+    """Runs all store reads of a search within one reach."""
+    order = _order(request)
     found = search_binaries(
         engine,
         where,
         scope,
-        sort_columns(KIND, request.sorts),
+        order,
+        copied=copies() if COPIED in dict(order) else {},
         start=request.start,
         rows=request.rows,
         deadline_s=reach.left_s(),
     )
     facets = count_binary_facets(
-        *(engine, where, scope, request.facets, now_us),
+        engine,
+        where,
+        scope,
+        request.facets,
+        now_us,
         is_rarest=request.is_rarest,
         deadline_s=reach.left_s(),
     )
@@ -134,6 +148,16 @@ def _find(
     is_incomplete = any(part.table == "binary" for part in damaged_parts(engine))
     tagged = Found(found.total, with_binary_tags(engine, found.rows))
     return Findings(tagged, facets, hidden, is_incomplete)
+
+
+def _order(request: SearchRequest) -> Order:
+    """Returns the columns to sort by, and `COPIED`, which is not a column."""
+    return [
+        (COPIED, one.is_descending)
+        if one.field.lower() == COPIED
+        else sort_columns(KIND, (one,))[0]
+        for one in request.sorts
+    ]
 
 
 KIND: Final = Kind(BINARY, BINARY_LISTS, identity, SORTABLE)

@@ -1,1 +1,1 @@
-"""Whether all that was sent is stored."""
+"""Checks whether the store holds everything that was sent."""

@@ -1,8 +1,9 @@
-"""Whether all that was sent in a time is stored (docs/completeness.md).
+"""Checks whether the store holds everything that was sent in a period (docs/completeness.md).
 
-A host's event logs number their records, and our sensor numbers its blocks. What arrived in a time
-has to be one run of numbers, joined to those that arrived before and after. Times are those of
-arrival, in whole windows. What has no dense numbers cannot be checked, and is said to be so.
+The event logs of a host number their records, and our sensor numbers its blocks. The numbers that
+arrived in a period must form one run that joins the numbers that arrived before and after. Times
+are arrival times, in whole windows. A channel without dense numbers cannot be checked and gets the
+verdict `unnumbered`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,11 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from vedette.limits import (
-    COMPLETENESS_AROUND_DAYS,
-    COMPLETENESS_GAPS_SHOWN_MAX,
-    SEGMENT_WINDOW_MS,
-)
+from vedette.limits import SEGMENT_WINDOW_MS, Limit
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.read.record_numbers import (
@@ -28,21 +25,34 @@ from vedette.store.read.record_numbers import (
     unstored,
 )
 
+COMPLETENESS_GAPS_SHOWN_MAX: Limit[int] = 100
+"""Gaps of a channel listed in an answer; further gaps are only counted."""
+
+COMPLETENESS_AROUND_DAYS: Limit[int] = 7
+"""Days before and after a period in which the check looks for numbers that continue or fill it: a
+laptop is away for a week, and a shipper sends its backlog late."""
+
+
 Verdict = Literal["complete", "open", "refused", "gaps", "unnumbered", "nothing"]
 
 NOT_DENSE: Final = frozenset({"auditd"})
-"""Channels whose numbers tell records apart and leave holes by nature."""
+"""Channels whose numbers distinguish records but have holes by design."""
 
 _DAY_MS: Final = 24 * 3600 * 1_000
 _NONE: Final = Around(0, 0)
 _GRAVEST: Final[tuple[Verdict, ...]] = (
-    "gaps", "refused", "open", "unnumbered", "complete", "nothing",
-)  # fmt: skip
+    "gaps",
+    "refused",
+    "open",
+    "unnumbered",
+    "complete",
+    "nothing",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A time of arrival, [from, until), in whole windows of five minutes."""
+    """A period of arrival, [from, until), in whole windows of five minutes."""
 
     from_ms: int
     until_ms: int
@@ -50,8 +60,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ChannelReport:
-    """What is known of one channel of a host. `first` and `last` of what arrived, 0: nothing;
-    `below` and `above` are its neighbours that arrived at other times, 0: none did."""
+    """Completeness of one channel of a host. `first` and `last` are the lowest and highest numbers
+    that arrived in the period, 0 for none. `below` and `above` are the adjacent numbers that
+    arrived at other times, 0 for none."""
 
     channel: str
     verdict: Verdict
@@ -62,14 +73,15 @@ class ChannelReport:
     above: int
     missing: int
     gaps: tuple[Range, ...]
-    """At most `COMPLETENESS_GAPS_SHOWN_MAX`."""
+    """At most `COMPLETENESS_GAPS_SHOWN_MAX` ranges."""
     unstored: dict[str, int]
-    """How many arrived and made no row, by outcome."""
+    """Maps outcome to the number of records that arrived but were not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueReport:
-    """The blocks of a queue of our sensor, of all times: blocks that are missing have none."""
+    """The blocks of one queue of our sensor, for all times, because missing blocks have no arrival
+    time."""
 
     epoch: str
     received_to: int
@@ -78,7 +90,7 @@ class QueueReport:
 
 @dataclass(frozen=True, slots=True)
 class SensorReport:
-    """What is known of one sensor."""
+    """Completeness of one sensor."""
 
     sensor_id: int
     verdict: Verdict
@@ -88,7 +100,8 @@ class SensorReport:
 
 
 def unmounted(engine: Engine, window: Window) -> list[str]:
-    """Partitions that may hold what arrived in a window, and are not searched."""
+    """Returns the names of the unmounted partitions that may hold records that arrived in a
+    window."""
     return [
         one.name
         for one in list_partitions(engine)
@@ -99,7 +112,7 @@ def unmounted(engine: Engine, window: Window) -> list[str]:
 
 
 def whole_windows(from_us: int, until_us: int) -> Window:
-    """The windows that a time touches."""
+    """Returns the whole windows that overlap a period."""
     step = SEGMENT_WINDOW_MS
     return Window(from_us // 1_000 // step * step, -(-until_us // 1_000 // step) * step)
 
@@ -111,11 +124,16 @@ def completeness(
     channel_names: dict[int, str],
     queues: dict[int, tuple[QueueReport, ...]],
 ) -> list[SensorReport]:
-    """One report a sensor, in the order given; the caller answers for the scope. `queues` are
-    those that changed since the window began. Raises UnavailableError at the deadline."""
+    """Returns one report per sensor, in the order given. The caller checks the scope. `queues`
+    holds the queues that changed since the window began. Raises UnavailableError at the deadline.
+    """
     reach = COMPLETENESS_AROUND_DAYS * _DAY_MS
-    times = (max(0, window.from_ms - reach), window.from_ms, window.until_ms,
-             window.until_ms + reach)  # fmt: skip
+    times = (
+        max(0, window.from_ms - reach),
+        window.from_ms,
+        window.until_ms,
+        window.until_ms + reach,
+    )
     inside = spans(engine, sensor_ids, window.from_ms, window.until_ms)
     outside = around(engine, sensor_ids, inside, times)
     left_out = unstored(engine, sensor_ids, window.from_ms, window.until_ms)
@@ -160,9 +178,17 @@ def _channel(
     verdict = _verdict(missing, counts, near.above)
     received = span.received if span else 0
     return ChannelReport(
-        name, verdict, received, first, last, near.below, near.above, missing,
-        tuple(sorted(gaps)[:COMPLETENESS_GAPS_SHOWN_MAX]), counts,
-    )  # fmt: skip
+        name,
+        verdict,
+        received,
+        first,
+        last,
+        near.below,
+        near.above,
+        missing,
+        tuple(sorted(gaps)[:COMPLETENESS_GAPS_SHOWN_MAX]),
+        counts,
+    )
 
 
 def _verdict(missing: int, counts: dict[str, int], above: int) -> Verdict:
@@ -174,8 +200,8 @@ def _verdict(missing: int, counts: dict[str, int], above: int) -> Verdict:
 
 
 def _edges(near: Around, first: int, last: int) -> Iterable[Range]:
-    """Gaps between what arrived in a time and its neighbours; between the neighbours themselves
-    where nothing arrived."""
+    """Yields the gaps between the numbers of a period and their neighbors, or between the two
+    neighbors if nothing arrived in the period."""
     if not first:
         if near.below and near.above > near.below + 1:
             yield near.below + 1, near.above - 1
@@ -187,7 +213,7 @@ def _edges(near: Around, first: int, last: int) -> Iterable[Range]:
 
 
 def without(gap: Range, numbers: Sequence[int]) -> Iterable[Range]:
-    """The parts of a gap that no number fills; `numbers` ascend."""
+    """Yields the parts of a gap that contain none of `numbers` (ascending)."""
     at, last = gap
     for n in range(bisect_left(numbers, at), bisect_right(numbers, last)):
         if numbers[n] > at:

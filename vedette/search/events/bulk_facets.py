@@ -1,8 +1,8 @@
-"""Facet counts over the events of a process from one segment on, with a time limit
+"""Counts facets over the events of a process from a given segment on, within a time limit
 (docs/process-analysis.md#facet-fields).
 
-Segments are counted in steps of `BULK_EVENTS_A_STEP` events, the earliest first; the time limit is
-checked between steps. A step that runs out of time is not counted.
+Segments are counted in steps of `BULK_EVENTS_A_STEP` events, the earliest first. The time limit is
+checked between steps. A step that exceeds it is not counted.
 """
 
 import time
@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vedette import limits
 from vedette.errors import UnavailableError
+from vedette.limits import Limit
 from vedette.model.event_facets import EVENT_FACETS, EVENT_TYPE
 from vedette.model.findings.tag import Tag, newest
 from vedette.model.scope import Scope
@@ -22,25 +22,32 @@ from vedette.store.read.detection.tags import tags_of_process
 from vedette.store.read.event_facets import FacetCounts, count_event_facets
 from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
+BULK_EVENTS_A_STEP: Limit[int] = 250_000
+"""Events that a bulk request counts between two checks of its time limit, about 0.3 seconds."""
+
+FACET_VALUES_HELD_MAX: Limit[int] = 100_000
+"""Distinct values of one facet field that a bulk request counts; further values are dropped."""
+
 
 @dataclass(frozen=True, slots=True)
 class EventFacets:
     """Facet counts of the events that were counted within the time limit."""
 
     found: int
-    """Events."""
+    """Number of events counted."""
     segments: int
     values: Mapping[str, Mapping[str, int]]
-    """By facet field, the count of each value id; at most `FACET_VALUES_HELD_MAX` ids."""
+    """Maps facet field to the count of each value id; at most `FACET_VALUES_HELD_MAX` ids per
+    field."""
     is_partial: bool
     """Whether the time limit ended the count."""
     tags: Sequence[Tag] = ()
-    """Of all segments of the process."""
+    """Tags of all segments of the process."""
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts so far."""
+    """Counts accumulated so far."""
 
     found: int = 0
     segments: int = 0
@@ -55,7 +62,7 @@ class _Tally:
         self.values[EVENT_TYPE].update(counts.kinds)
         for name, value, count in counts.values:
             counter = self.values[name]
-            if value in counter or len(counter) < limits.FACET_VALUES_HELD_MAX:
+            if value in counter or len(counter) < FACET_VALUES_HELD_MAX:
                 counter[value] += count
 
 
@@ -67,7 +74,7 @@ def bulk(
     until_us: int | None,
     timeout_s: float,
 ) -> EventFacets:
-    """Facets of the events from a segment on, none later than `until_us` (epoch microseconds).
+    """Counts facets of the events from a segment on, up to `until_us` (epoch microseconds).
 
     Raises NotFoundError for an unknown process or segment.
     """
@@ -96,11 +103,12 @@ def bulk(
 
 
 def _steps(process_id: str, found: SegmentCounts, segment: int) -> Iterator[range]:
-    """Index ranges of segments with at most `BULK_EVENTS_A_STEP` events, or of one segment."""
+    """Yields index ranges of segments with at most `BULK_EVENTS_A_STEP` events each; a larger
+    segment is a range of its own."""
     sequence = EventSequence.of_counts(process_id, found.segment_ids, found.totals)
     number = found.segment_ids.index(sequence.segment_id(segment))
     while number < len(found.segment_ids):
-        most = sequence.begin(number) + limits.BULK_EVENTS_A_STEP
+        most = sequence.begin(number) + BULK_EVENTS_A_STEP
         end = sequence.offset_of(most).segment_id if most < sequence.total else None
         after = len(found.segment_ids) if end is None else found.segment_ids.index(end)
         after = max(number + 1, after)

@@ -1,8 +1,8 @@
 """The preview of a process: its metadata, totals, and some events of each list
 (docs/api-objects.md#process-preview).
 
-With a query, matching events come first, and matches stand between markers, as in the highlights
-of a search (`query/highlight.py`).
+With a query, matching events come first and their matches are enclosed in markers, as in the
+highlights of a search (`query/highlight.py`).
 """
 
 import time
@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from vedette import limits
+from vedette.limits import Limit
 from vedette.model.columns import EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.fields import PROCESS
@@ -31,18 +31,30 @@ from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.read.event_preview import some_events
 
+PREVIEW_EVENTS_MAX: Limit[int] = 30
+"""Events of each list of a preview (docs/api-objects.md#process-preview: tens of entries, not
+all)."""
+
+
 Patterns = Mapping[str, Sequence[str]]
 """RE2 patterns by column."""
 
 _MARKED: Final = (
-    *("process_name", "path", "cmdline", "parent_name", "username", "hostname"),
-    *("group", "process_md5", "parent_md5"),
+    "process_name",
+    "path",
+    "cmdline",
+    "parent_name",
+    "username",
+    "hostname",
+    "group",
+    "process_md5",
+    "parent_md5",
 )
-"""Columns in which matches are marked."""
+"""Columns whose matches are marked."""
 
 
 class PreviewSettings(GuardSettings, Protocol):
-    """The settings of a preview."""
+    """The settings that a preview reads."""
 
     @property
     def search_deadline_s(self) -> int: ...
@@ -50,7 +62,7 @@ class PreviewSettings(GuardSettings, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A process with some of its events, matches between markers."""
+    """A process with some of its events; matches are enclosed in markers."""
 
     row: Row
     by_kind: Mapping[str, Sequence[ProcessEvent]]
@@ -64,7 +76,7 @@ class PreviewRequest:
     process_id: str
     segment: int
     parts: tuple[tuple[str, str], ...]
-    """Parts of the query, as `query.parse.query_params.carried_query` takes them."""
+    """Parts of the query for `query.parse.query_params.carried_query`."""
 
 
 def preview(
@@ -75,7 +87,8 @@ def preview(
     now_us: int,
     cancel: CancelToken | None = None,
 ) -> Preview:
-    """The preview. Raises NotFoundError, and QueryError for a query that cannot be understood."""
+    """Returns the preview. Raises NotFoundError, and QueryError for a query that does not parse or
+    check."""
     began = time.perf_counter()
     tree = carried_query(request.parts, PROCESS)
     guarded_check(engine, tree, PROCESS, settings, now_us)
@@ -117,7 +130,7 @@ def _events(
         kind,
         patterns,
         segment_id=None if request.segment == MERGED_SEGMENT else row["segment_id"],
-        count=limits.PREVIEW_EVENTS_MAX,
+        count=PREVIEW_EVENTS_MAX,
         reach=reach,
     )
 
@@ -125,7 +138,7 @@ def _events(
 def _marked_event(
     kind: EventKind, event: ProcessEvent, patterns: Patterns, reach: Reach
 ) -> ProcessEvent:
-    """The event with matches in its texts between markers."""
+    """Returns the event with the matches in its texts enclosed in markers."""
     changed: dict[str, Any] = {}
     for name, column in zip((field for field, _ in kind.fields), kind.columns, strict=True):
         found = patterns.get(column.name)

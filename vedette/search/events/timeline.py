@@ -1,6 +1,6 @@
-"""The timeline of a process: how many events of each type in each interval of time.
+"""The timeline of a process: the number of events of each type in each interval.
 
-Intervals are aligned to the epoch in UTC, so that those of two processes can be compared.
+Intervals are aligned to the epoch in UTC, so the timelines of two processes can be compared.
 """
 
 import time
@@ -11,23 +11,31 @@ from typing import Final
 
 from vedette import limits
 from vedette.errors import BadRequestError
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.search.processes.process_lookup import unknown_process
 from vedette.store.engine.client import Engine
 from vedette.store.read.event_timeline import KINDS, Bucket, Span, count_events, span_of_events
 from vedette.store.read.relatives import facts_of
 
+TIMELINE_BUCKETS_MAX: Limit[int] = 10_000
+"""Intervals between the first and the last event of a timeline: more than the pixels of a chart."""
+
+TIMELINE_BUCKETS_AIM: Limit[int] = 300
+"""Target number of intervals when the request gives no interval length."""
+
+
 SECOND_US: Final = 1_000_000
 
 _NICE_S: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400)
-"""Intervals to choose from, in seconds."""
+"""Interval lengths to choose from, in seconds."""
 _EVER_US: Final = (1 << 63) - 1
 _EPOCH: Final = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineRequest:
-    """Parameters of a timeline, times in epoch microseconds; None where not given."""
+    """Parameters of a timeline. Times are epoch microseconds; None if not given."""
 
     interval_s: int | None = None
     start_us: int | None = None
@@ -36,20 +44,20 @@ class TimelineRequest:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Counted events of a process."""
+    """Event counts of a process."""
 
     process_id: str
     interval_s: int
     span: Span | None
-    """From the first to the last event; None without events."""
+    """Times of the first and the last event; None without events."""
     buckets: Sequence[Bucket]
-    """In order of step and kind; a step is an interval since the epoch."""
+    """Ordered by step, then kind. A step is the number of an interval since the epoch."""
     elapsed_s: float
 
 
 def timeline(engine: Engine, scope: Scope, process_id: str, request: TimelineRequest) -> Timeline:
-    """The counts. Raises NotFoundError, and BadRequestError for an interval that makes more than
-    `TIMELINE_BUCKETS_MAX` steps."""
+    """Counts the events. Raises NotFoundError, and BadRequestError for an interval that makes more
+    than `TIMELINE_BUCKETS_MAX` steps."""
     began = time.perf_counter()
     within = _within(request)
     interval_s = request.interval_s
@@ -57,7 +65,7 @@ def timeline(engine: Engine, scope: Scope, process_id: str, request: TimelineReq
         span = span_of_events(engine, process_id, scope, within)
         interval_s = _fitting(span) if span is not None else 1
     step_us = interval_s * SECOND_US
-    most = limits.TIMELINE_BUCKETS_MAX * len(KINDS)
+    most = TIMELINE_BUCKETS_MAX * len(KINDS)
     found = count_events(engine, process_id, scope, within, step_us, limit=most + 1)
     if not found and process_id not in facts_of(engine, [process_id], scope):
         raise unknown_process(engine, scope, process_id)
@@ -89,18 +97,19 @@ def _steps(span: Span, interval_s: int) -> int:
 
 
 def _fitting(span: Span) -> int:
-    """The shortest of `_NICE_S` with at most `TIMELINE_BUCKETS_AIM` steps in the span."""
-    fitting = (one for one in _NICE_S if _steps(span, one) <= limits.TIMELINE_BUCKETS_AIM)
+    """Returns the shortest length in `_NICE_S` that divides the span into at most
+    `TIMELINE_BUCKETS_AIM` steps."""
+    fitting = (one for one in _NICE_S if _steps(span, one) <= TIMELINE_BUCKETS_AIM)
     return next(fitting, limits.TIMELINE_INTERVAL_S_MAX)
 
 
 def _check(span: Span, interval_s: int) -> None:
     steps = _steps(span, interval_s)
-    if steps > limits.TIMELINE_BUCKETS_MAX:
+    if steps > TIMELINE_BUCKETS_MAX:
         raise BadRequestError(
             f"interval: {interval_s}s makes {steps} intervals of the time from "
             f"{_utc(span.first_us)} to {_utc(span.last_us)}, and at most "
-            f"{limits.TIMELINE_BUCKETS_MAX} are answered; ask for a longer one, or a start and end"
+            f"{TIMELINE_BUCKETS_MAX} are answered; ask for a longer one, or a start and end"
         )
 
 

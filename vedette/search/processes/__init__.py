@@ -1,1 +1,1 @@
-"""Process search; summaries, segments and events of one process."""
+"""Process search; summary, segments and events of one process."""

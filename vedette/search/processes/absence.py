@@ -1,8 +1,7 @@
-"""The reason why a process that other processes name has no records.
+"""The reason why a process that other processes refer to has no records.
 
-Decided without reading anything outside the caller's scope. An unmounted partition is the reason
-when it may hold the process: its content is unknown, but nothing that began after it was closed
-is in it.
+The decision reads nothing outside the caller's scope. An unmounted partition is the reason if it
+may hold the process: its content is unknown, but it holds nothing that began after it was closed.
 """
 
 from functools import cached_property
@@ -20,14 +19,14 @@ UNMOUNTED: Final = "partition_unmounted"
 
 
 class Absence:
-    """Decides the reason. Unmounted partitions are read once, on first use."""
+    """Decides the reason. Reads the list of unmounted partitions once, on first use."""
 
     def __init__(self, engine: Engine, scope: Scope) -> None:
         self._engine = engine
         self._scope = scope
 
     def reason(self, process_id: str, began_us: int, *, is_suppressed: bool = False) -> Reason:
-        """The reason for a process that began at `began_us` (0 when unknown)."""
+        """Returns the reason for a process that began at `began_us` (0 if unknown)."""
         sensor_id = sensor_of(process_id)
         if sensor_id is not None and not self._scope.allows(sensor_id):
             return "not_permitted"
@@ -37,6 +36,6 @@ class Absence:
 
     @cached_property
     def _cold_until_us(self) -> int:
-        """When the last unmounted partition was closed; 0 when all are mounted."""
+        """Time at which the last unmounted partition was closed; 0 if all are mounted."""
         closed_ms = max(cold_partitions(self._engine), default=None)
         return 0 if closed_ms is None else closed_ms * 1_000 + limits.TIME_AHEAD_US

@@ -1,18 +1,17 @@
-"""Highlights: values on a page of results with the matched pieces between markers
-(docs/api-objects.md#search-answer,
-docs/query-language.md#one-segment-at-a-time).
+"""Highlights: values on a page of results with their matches between markers
+(docs/api-objects.md#search-answer, docs/query-language.md#one-segment-at-a-time).
 
-Each distinct value is one entry, with the unique ids of the results that have it.
-`query/highlight.py` decides which patterns are looked for in which columns. Values of events are
-read for the first `HIGHLIGHT_ROWS_MAX` results only.
+Each distinct value is one entry with the unique ids of the results that have it.
+`query/highlight.py` decides which patterns apply to which columns. Event values are read for the
+first `HIGHLIGHT_ROWS_MAX` results only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vedette import limits
 from vedette.errors import UnavailableError
+from vedette.limits import Limit
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.fields import EVENT_COLUMNS
 from vedette.model.ids import unique_id
@@ -26,6 +25,14 @@ from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.matching_text import Key, matching_texts
 
+HIGHLIGHT_ROWS_MAX: Limit[int] = 50
+"""Results of a page whose events are searched for highlights: each result costs one read of a block
+for every kind of event with a marked column."""
+
+HIGHLIGHTS_MAX: Limit[int] = 2_000
+"""Highlights of one answer."""
+
+
 BEFORE: Final = "PREPREPRE"
 AFTER: Final = "POSTPOSTPOST"
 
@@ -36,7 +43,7 @@ _KIND_OF: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """A value with its matched pieces between markers, and the unique ids of its results."""
+    """A value with its matches between markers, and the unique ids of the results that have it."""
 
     text: str
     ids: Sequence[str]
@@ -45,14 +52,14 @@ class Highlight:
 def process_highlights(
     engine: Engine, tree: Tree, rows: Sequence[Row], reach: Reach
 ) -> list[Highlight]:
-    """The highlights of a page of segments. Values of events are left out when there is no time
-    left to read them."""
+    """Returns the highlights of a page of segments. Omits event values if no time is left to read
+    them."""
     by_column = patterns_by_column(markers(tree)) if rows else {}
     if not by_column:
         return []
     found = Highlights(by_column, reach)
     try:
-        of_events = _event_texts(engine, by_column, rows[: limits.HIGHLIGHT_ROWS_MAX], reach)
+        of_events = _event_texts(engine, by_column, rows[:HIGHLIGHT_ROWS_MAX], reach)
     except UnavailableError as error:
         if error.reason != "deadline":
             raise
@@ -67,8 +74,8 @@ def process_highlights(
 
 
 class Highlights:
-    """Collects highlights in the order of the results; at most `HIGHLIGHTS_MAX` values. Stops at
-    the deadline of `reach`: later values are left out."""
+    """Collects highlights in the order of the results, at most `HIGHLIGHTS_MAX` values. Ignores
+    values added after the deadline of `reach`."""
 
     def __init__(self, by_column: Mapping[str, Sequence[str]], reach: Reach = EVERYWHERE) -> None:
         self._reach = reach
@@ -81,7 +88,7 @@ class Highlights:
         self._ids: dict[str, dict[str, None]] = {}
 
     def add(self, column: str, value: str, identity: str) -> None:
-        """Add a value of the result `identity`; ignored when no pattern of its column matches.
+        """Adds a value of the result `identity`, unless no pattern of its column matches.
 
         Raises UnavailableError (`reason` "cancelled").
         """
@@ -98,7 +105,7 @@ class Highlights:
         if not found:
             return
         name = marked(value, found, BEFORE, AFTER)
-        if name in self._ids or len(self._ids) < limits.HIGHLIGHTS_MAX:
+        if name in self._ids or len(self._ids) < HIGHLIGHTS_MAX:
             self._ids.setdefault(name, {})[identity] = None
 
     def entries(self) -> list[Highlight]:
@@ -106,7 +113,7 @@ class Highlights:
 
 
 def marked_text(value: str, patterns: Sequence[str], reach: Reach = EVERYWHERE) -> str:
-    """A value with the matches of RE2 patterns (their first group) between markers.
+    """Returns a value with the matches of RE2 patterns (their first group) between markers.
 
     Raises UnavailableError (`reason` "deadline" or "cancelled").
     """
@@ -118,7 +125,7 @@ def marked_text(value: str, patterns: Sequence[str], reach: Reach = EVERYWHERE) 
 
 
 def patterns_by_column(found: Iterable[Marker]) -> dict[str, list[str]]:
-    """Patterns of markers by column."""
+    """Maps column to the patterns of its markers."""
     by_column: dict[str, list[str]] = {}
     for marker in found:
         by_column.setdefault(marker.column, []).append(marker.pattern)
@@ -128,7 +135,8 @@ def patterns_by_column(found: Iterable[Marker]) -> dict[str, list[str]]:
 def _event_texts(
     engine: Engine, by_column: Mapping[str, list[str]], rows: Sequence[Row], reach: Reach
 ) -> dict[Key, list[tuple[str, Sequence[str]]]]:
-    """Matching values of events by segment; kinds without events on this page are not read."""
+    """Maps segment to (column, matching event values). Skips kinds that have no events on this
+    page."""
     wanted = {
         column: patterns
         for column, patterns in by_column.items()

@@ -1,4 +1,4 @@
-"""The results of a process search over time, in intervals that people can read."""
+"""Histogram of the results of a process search, in intervals with round lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,15 +27,35 @@ from vedette.store.read.segment_histogram import (
 
 _SECOND_US: Final = 1_000_000
 _STEPS_S: Final = (
-    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600),
-    *(43_200, 86_400, 2 * 86_400, 7 * 86_400, 30 * 86_400, 365 * 86_400),
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1_800,
+    3_600,
+    7_200,
+    10_800,
+    21_600,
+    43_200,
+    86_400,
+    2 * 86_400,
+    7 * 86_400,
+    30 * 86_400,
+    365 * 86_400,
 )
-"""Widths of intervals."""
+"""Interval lengths to choose from, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts by the number of the interval since 1970; intervals without results are left out."""
+    """(number of the interval since 1970, count) pairs; intervals without results are omitted."""
 
     field: str
     width_us: int
@@ -43,15 +63,15 @@ class Histogram:
     until_us: int
     counts: Sequence[tuple[int, int]]
     by: str = ""
-    """Facet whose most frequent values are counted apart."""
+    """The facet whose most frequent values are also counted."""
     values: Sequence[str | int] = ()
     stacked: Sequence[tuple[int, Sequence[int]]] = ()
-    """Counts of the values by interval."""
+    """(interval, count of each of `values`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramRequest:
-    """`since_us` and `until_us` are 0 where the results decide."""
+    """`since_us` and `until_us` are 0 to use the times of the first and last result."""
 
     search: SearchRequest
     field: str
@@ -70,8 +90,9 @@ def process_histogram(
     cancel: CancelToken | None = None,
     within_s: float | None = None,
 ) -> Histogram:
-    """Raises QueryError, BadRequestError for a field that is no time, and UnavailableError
-    (`reason` "deadline") when it takes longer than `within_s`, or else than a search may."""
+    """Counts the results by interval. Raises QueryError, BadRequestError for a field that is not a
+    time, and UnavailableError (`reason` "deadline") after `within_s`, by default the search
+    deadline."""
     where = _condition(engine, request.search, settings, now_us)
     reach = request.search.windows.within(within_s or settings.search_deadline_s, cancel)
     since_us, until_us = request.since_us, request.until_us
@@ -80,9 +101,14 @@ def process_histogram(
         since_us, until_us = since_us or low_us, until_us or max(high_us, since_us)
     width_us = width_for(until_us - since_us, request.buckets)
     counts = count_over_time(
-        engine, where, scope, request.field, width_us,
-        by_process=bool(request.search.group), reach=reach,
-    )  # fmt: skip
+        engine,
+        where,
+        scope,
+        request.field,
+        width_us,
+        by_process=bool(request.search.group),
+        reach=reach,
+    )
     found = Histogram(request.field, width_us, since_us, until_us, counts)
     return _stacked(engine, where, scope, request, found, now_us, reach) if request.by else found
 
@@ -96,7 +122,7 @@ def _stacked(
     now_us: int,
     reach: Reach,
 ) -> Histogram:
-    """With the counts of the most frequent values of a facet."""
+    """Returns the histogram with the counts of the most frequent values of a facet."""
     group = "process_id" if request.search.group else ""
     facets = count_facets(
         engine,
@@ -110,9 +136,16 @@ def _stacked(
     )
     values = [value for value, _ in facets.counts[request.by]]
     stacked = stacks_over_time(
-        engine, where, scope, request.field, found.width_us, request.by, [*map(str, values)],
-        by_process=bool(group), reach=reach,
-    )  # fmt: skip
+        engine,
+        where,
+        scope,
+        request.field,
+        found.width_us,
+        request.by,
+        [*map(str, values)],
+        by_process=bool(group),
+        reach=reach,
+    )
     return replace(found, by=request.by, values=values, stacked=stacked)
 
 
@@ -124,8 +157,8 @@ def process_week(
     now_us: int,
     cancel: CancelToken | None = None,
 ) -> Sequence[tuple[int, int, int]]:
-    """The results by weekday and hour of their start (`count_by_week_hour`). Raises as
-    `process_histogram`."""
+    """Counts the results by weekday and hour of their start (`count_by_week_hour`). Raises the
+    errors of `process_histogram`."""
     where = _condition(engine, search, settings, now_us)
     reach = search.windows.within(settings.search_deadline_s, cancel)
     return count_by_week_hour(engine, where, scope, by_process=bool(search.group), reach=reach)
@@ -141,7 +174,8 @@ def _condition(
 
 
 def width_for(span_us: int, buckets: int) -> int:
-    """The smallest width in microseconds of which at most `buckets` cover a span."""
+    """Returns the smallest interval length (microseconds) with which at most `buckets` intervals
+    cover a span."""
     wanted = max(1, min(buckets, HISTOGRAM_BUCKETS_MAX))
     least_s = span_us / _SECOND_US / wanted
     return next((step for step in _STEPS_S if step >= least_s), _STEPS_S[-1]) * _SECOND_US

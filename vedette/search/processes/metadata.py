@@ -11,17 +11,34 @@ from vedette.store.read.process_metadata import process_row
 
 _PARENT_COLUMNS: Final = ("parent_name", "parent_pid", "parent_md5")
 _COLUMNS: Final = (
-    *("hostname", "group", "os_type", "host_type", "interface_ip", "comms_ip", "host_clock"),
+    "hostname",
+    "group",
+    "os_type",
+    "host_type",
+    "interface_ip",
+    "comms_ip",
+    "host_clock",
     "filtering_known_dlls",
-    *("process_name", "path", "process_md5", "process_sha256", "process_pid", "cmdline"),
-    *("username", "uid", "logon_type", "start", "creation_observed", "tampered"),
-    *("parent_id", *_PARENT_COLUMNS),
+    "process_name",
+    "path",
+    "process_md5",
+    "process_sha256",
+    "process_pid",
+    "cmdline",
+    "username",
+    "uid",
+    "logon_type",
+    "start",
+    "creation_observed",
+    "tampered",
+    "parent_id",
+    *_PARENT_COLUMNS,
 )
 
 
 def metadata(engine: Engine, scope: Scope, process_id: str) -> Row:
-    """A process over all its segments, with `host_clock` and the flags that process objects leave
-    out. Raises NotFoundError."""
+    """Returns a process over all its segments, with `host_clock` and the flags that process objects
+    omit. Raises NotFoundError."""
     known = process_row(engine, process_id, scope, _COLUMNS, ())
     if known is None:
         raise unknown_process(engine, scope, process_id)

@@ -1,7 +1,7 @@
-"""Reading one process: summary with relatives, segments, events
+"""Reads one process: summary with relatives, segments, events
 (docs/http-api.md#searching-and-reading-processes).
 
-Segment numbers and errors for what does not exist: `process_lookup.py`.
+For segment numbers, and errors for missing processes and segments, see `process_lookup.py`.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vedette import limits
+from vedette.limits import Limit
 from vedette.model.columns import EVENT_KINDS
 from vedette.model.event import Childproc, ProcessEvent
 from vedette.model.findings.tag import Tag, newest
@@ -29,6 +29,13 @@ from vedette.store.read import process as stored
 from vedette.store.read.detection.tags import tags_of_process, tags_of_segment
 from vedette.store.read.process import SegmentSummary
 
+IMAGES_MAX: Limit[int] = 50
+"""Processes with the same pid and parent that are searched for the images of a process."""
+
+SIBLINGS_MAX: Limit[int] = 15
+"""Siblings in a process summary (docs/api-objects.md#limits-of-answers)."""
+
+
 LISTED_KINDS: Final = tuple(kind for kind in EVENT_KINDS if kind.counted)
 
 
@@ -46,11 +53,11 @@ class Summary:
     """A process with its relatives."""
 
     row: Row
-    """Parent columns filled from the parent's own row."""
+    """The process; its parent columns are filled from the parent's own row."""
     has_parent: bool
-    """False when the parent's id is not known: then `parent` is None."""
+    """False if the parent's id is unknown; then `parent` is None."""
     parent: Row | None
-    """None, too, when nothing is stored of the parent or the caller may not see it."""
+    """Also None if nothing is stored about the parent or the caller may not see it."""
     siblings: Sequence[Relative]
     children: Sequence[Relative]
 
@@ -66,7 +73,7 @@ class Segments:
 
 @dataclass(frozen=True, slots=True)
 class EventWindow:
-    """A slice of a process's events in order of time: `count` of them from `start` on."""
+    """A slice of a process's events in time order: `count` events from index `start`."""
 
     start: int
     count: int
@@ -79,9 +86,9 @@ class ProcessEvents:
     row: Row
     by_kind: Mapping[str, Sequence[ProcessEvent]]
     total: int
-    """All events of the process, or of the segment asked for."""
+    """Number of all events of the process, or of the requested segment."""
     is_cut: bool
-    """Whether there are later events than these."""
+    """Whether the process has later events than these."""
     elapsed_s: float
 
 
@@ -101,14 +108,15 @@ def summary(
     children_max: int,
     suppression: Suppression,
 ) -> Summary:
-    """The process with its parent, its first siblings and at most `children_max` children."""
+    """Returns the process with its parent, its first siblings and at most `children_max`
+    children."""
     row = process_row(engine, scope, process_id, segment)
     parent_id = row["parent_id"] if names_process(row["parent_id"]) else ""
     parent: Row | None = None
     siblings: Sequence[Row] = ()
     if parent_id:
         parent = stored.cached_process_rows(engine, [parent_id], scope).get(parent_id)
-        most = limits.SIBLINGS_MAX
+        most = SIBLINGS_MAX
         siblings = stored.siblings_of(engine, process_id, parent_id, scope, limit=most)
     children: Sequence[Row] = ()
     if children_max:
@@ -124,19 +132,17 @@ def summary(
 
 
 def flat_summary(engine: Engine, scope: Scope, process_id: str, segment: int) -> Row:
-    """The process alone, its parent columns filled."""
+    """Returns the process alone, with its parent columns filled."""
     return with_parent(engine, scope, process_row(engine, scope, process_id, segment))
 
 
 def images(engine: Engine, scope: Scope, row: Row) -> Sequence[Row]:
-    """What one process of the system ran in the course of its life, the earliest first, `row` among
-    it: an exec ends one stored process and begins the next with the same pid. At most
-    `IMAGES_MAX`, and only the row itself where no exec is known."""
+    """Returns the programs that one operating system process ran during its life, the earliest
+    first, `row` included: an exec ends one stored process and begins the next with the same pid.
+    Looks through at most `IMAGES_MAX` processes. Returns only `row` if no exec is recorded."""
     if not (names_process(row["parent_id"]) and row["start"] and row["process_pid"]):
         return [row]
-    ids = stored.ids_of_pid(
-        engine, row["parent_id"], row["process_pid"], scope, limit=limits.IMAGES_MAX
-    )
+    ids = stored.ids_of_pid(engine, row["parent_id"], row["process_pid"], scope, limit=IMAGES_MAX)
     others = [one for one in ids if one != row["process_id"]]
     known = stored.cached_process_rows(engine, others, scope).values()
     began = {one["start"]: one for one in known}
@@ -150,7 +156,7 @@ def images(engine: Engine, scope: Scope, row: Row) -> Sequence[Row]:
 
 
 def segments(engine: Engine, scope: Scope, process_id: str) -> Segments:
-    """All segments of a process. Raises NotFoundError."""
+    """Returns all segments of a process. Raises NotFoundError."""
     began = time.perf_counter()
     found = stored.segments_of(engine, process_id, scope)
     if not found:
@@ -159,7 +165,7 @@ def segments(engine: Engine, scope: Scope, process_id: str) -> Segments:
 
 
 def threat_intel_hits(engine: Engine, scope: Scope, process_id: str, segment: int) -> FeedHits:
-    """Feed hits of a segment; 0 is all of the process. Raises NotFoundError."""
+    """Returns the feed hits of a segment; segment 0 is the whole process. Raises NotFoundError."""
     began = time.perf_counter()
     row = process_row(engine, scope, process_id, segment)
     tags = (
@@ -179,9 +185,8 @@ def events(
     window: EventWindow,
     suppression: Suppression | None,
 ) -> ProcessEvents:
-    """The process with its events (docs/api-objects.md#process-events); order:
-    docs/event-strings.md. With `suppression`,
-    suppressed children are marked."""
+    """Returns the process with its events (docs/api-objects.md#process-events), in the order of
+    docs/event-strings.md. With `suppression`, suppressed children are marked."""
     began = time.perf_counter()
     row, found = _with_events(engine, scope, process_id, segment, window)
     by_kind: dict[str, Sequence[ProcessEvent]] = dict(found.by_kind)
@@ -195,8 +200,8 @@ def events(
 def _with_events(
     engine: Engine, scope: Scope, process_id: str, segment: int, window: EventWindow
 ) -> tuple[Row, stored.Events]:
-    """The process with its parent columns filled, and its events. The two reads run in parallel,
-    except that the id of a segment is needed before its events can be read."""
+    """Returns the process with its parent columns filled, and its events. The two reads run in
+    parallel for a whole process. For one segment, the events are read after its segment id."""
 
     def read(segment_id: int | None) -> stored.Events:
         return stored.events(

@@ -1,4 +1,5 @@
-"""Which columns of a stored process the API shows, and the one value that is derived from them."""
+"""The columns of a stored process that the API shows, and the start time that is derived from an
+id."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,11 +9,11 @@ from vedette.model.ids import FILETIME_EPOCH_US
 from vedette.store.sql.column_lists import KNOWN
 
 Row = Mapping[str, Any]
-"""A process or one of its segments by column name (`model/columns.py`): times in epoch
-microseconds, addresses as 16 bytes."""
+"""A process or segment as column name -> value (`model/columns.py`): times in epoch microseconds,
+addresses as 16 bytes."""
 
 UNKNOWN_LAST_US: Final = 1 << 62
-"""Stands for an unknown start when processes are ordered by start."""
+"""Sort key for an unknown start when processes are ordered by start."""
 
 COUNTED: Final = tuple(kind.name for kind in EVENT_KINDS if kind.counted)
 """Kinds of events with a list and a count, in the order of docs/api-objects.md#process."""
@@ -22,14 +23,14 @@ COUNT_COLUMNS: Final = tuple(f"{kind}_count" for kind in COUNTED)
 PROCESS_COLUMNS: Final = tuple(
     name for name in KNOWN if name not in {"host_clock", "creation_observed", "tampered"}
 )
-"""Metadata columns of a process object, without keys, times of updates and counts."""
+"""Metadata columns of a process object, without keys, update times and counts."""
 
 
 def time_in_id_us(process_id: str, before_us: int) -> int:
-    """The time that a process id made of pid and start carries, in epoch microseconds; 0 when it
-    is not before `before_us`.
+    """Returns the time embedded in a process id made of pid and start, in epoch microseconds; 0 if
+    it is not before `before_us`.
 
-    An estimate: other ids hold other numbers there, so it is never shown as a start.
+    This is an estimate: other ids hold other numbers there, so it is never shown as a start.
     """
     filetime = process_id[19:36].replace("-", "")
     try:

@@ -1,18 +1,18 @@
-"""Lookup of the process that a request names, and the errors for what does not exist.
+"""Looks up the process that a request names, and builds the errors for missing processes.
 
 Segment numbers in a request: 0 is the process over all its segments, 1 its earliest segment, any
-other number that segment (`model/ids.py`). A process that does not exist and one outside the
+other number that segment (`model/ids.py`). A process that does not exist and a process outside the
 caller's scope give the same NotFoundError.
 
-A process row has some fields of its parent, from the record of its own creation. Empty ones are
-filled from the parent's row; values that are set are never replaced.
+A process row has some fields of its parent, from the record of its own creation. Empty fields are
+filled from the parent's row; fields that are set are never replaced.
 """
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from vedette.errors import NotFoundError
-from vedette.limits import PARTITION_HOT_US_MAX
+from vedette.limits import Limit
 from vedette.model.ids import EARLIEST_SEGMENT, MERGED_SEGMENT, names_process
 from vedette.model.scope import Scope
 from vedette.search.processes.absence import UNMOUNTED, Absence
@@ -28,6 +28,11 @@ from vedette.store.partitions.lifecycle import open_partitions
 from vedette.store.read import process_metadata as stored
 from vedette.store.read.segment_counts import present_segment
 
+PARTITION_HOT_US_MAX: Limit[int] = 366 * 86_400_000_000
+"""Upper bound of the time that a partition is written to. Ids that do not contain a start time hold
+other numbers in its place, most of them centuries ahead."""
+
+
 OF_PARENT: Final[Mapping[str, str]] = {
     "parent_pid": "process_pid",
     "parent_name": "process_name",
@@ -37,13 +42,13 @@ OF_PARENT: Final[Mapping[str, str]] = {
     "parent_cmdline": "cmdline",
     "parent_username": "username",
 }
-"""Parent column of a child's row -> the column of the parent's own row."""
+"""Maps parent column of a child's row to the column of the parent's own row."""
 
 
 def process_row(engine: Engine, scope: Scope, process_id: str, segment: int) -> dict[str, Any]:
-    """One segment of a process, or the process over all of them, with its tags.
+    """Returns one segment of a process, or the process over all its segments, with its tags.
 
-    Raises NotFoundError, which says whether the process or the segment is missing.
+    Raises NotFoundError, which states whether the process or the segment is missing.
     """
     if segment == MERGED_SEGMENT:
         row = stored.process_row(engine, process_id, scope, PROCESS_COLUMNS, COUNT_COLUMNS)
@@ -70,8 +75,8 @@ def unknown_segment(process_id: str, segment: int) -> NotFoundError:
 
 
 def unknown_process(engine: Engine, scope: Scope, process_id: str) -> NotFoundError:
-    """The error for a process without records; its `reason` is "partition_unmounted" when an
-    unmounted partition may hold them. Says nothing of hosts outside the scope."""
+    """Returns the error for a process without records. Its `reason` is "partition_unmounted" if an
+    unmounted partition may hold them. Reveals nothing about hosts outside the scope."""
     opened_us = max(open_partitions(engine), default=0) * 1_000
     began_us = time_in_id_us(process_id, before_us=opened_us + PARTITION_HOT_US_MAX)
     if Absence(engine, scope).reason(process_id, began_us) == UNMOUNTED:
@@ -85,7 +90,8 @@ def unknown_process(engine: Engine, scope: Scope, process_id: str) -> NotFoundEr
 def with_parent(
     engine: Engine, scope: Scope, row: Row, names: Collection[str] = tuple(OF_PARENT)
 ) -> Row:
-    """The row with its empty parent columns of `names` filled from the parent's newest row."""
+    """Returns the row with its empty parent columns in `names` filled from the parent's newest
+    row."""
     unknown = [name for name in names if not row[name]]
     if not unknown or not names_process(row["parent_id"]):
         return row
@@ -94,7 +100,7 @@ def with_parent(
 
 
 def completed(row: Row, parent: Row | None, names: Collection[str] = tuple(OF_PARENT)) -> Row:
-    """The row with its empty parent columns filled from the parent's row."""
+    """Returns the row with its empty parent columns filled from the parent's row."""
     if parent is None:
         return row
     return {**row, **{name: row[name] or parent[OF_PARENT[name]] for name in names}}

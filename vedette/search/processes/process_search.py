@@ -1,4 +1,4 @@
-"""Process search: parse and check the query, compile it, run it against the store."""
+"""Process search: parses, checks and compiles the query, and runs it against the store."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -43,11 +43,11 @@ COLUMN_ALIASES = {
     "username_full": "username",
     "parent_unique_id": "parent_id",
 }
-"""API names of sortable fields whose column has another name."""
+"""Maps the API name of a sortable field to its column, where the names differ."""
 
 
 class SearchSettings(GuardSettings, Protocol):
-    """The settings of a search."""
+    """The settings that a search reads."""
 
     @property
     def search_deadline_s(self) -> int: ...
@@ -71,54 +71,55 @@ class _Question:
     request: SearchRequest
     is_fuzzy: bool
     counts_filtered: bool
-    """Whether results outside the scope are counted."""
+    """Whether to count results outside the scope."""
     now_us: int
 
     @property
     def want(self) -> Want:
-        """What the plan has to find."""
+        """The input of the planner."""
         request = self.request
         return Want(self.order, request.rows, bool(request.facets), bool(self.group))
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The answer to a process search (docs/api-objects.md#search-answer)."""
+    """The result of a process search (docs/api-objects.md#search-answer)."""
 
     rows: Sequence[Row]
-    """One page."""
+    """One page of results."""
     total: int
-    """Results on all pages."""
+    """Number of results on all pages."""
     start: int
-    """Number of the first row of the page."""
+    """Index of the page's first row in all results."""
     terms: Sequence[str]
     """Texts of the query's leaves."""
     highlights: Sequence[Highlight]
     facets: Mapping[str, Sequence[tuple[Value, int]]]
-    """Counted values of every facet that was asked for."""
+    """Counted values of every requested facet."""
     filtered: int
-    """Results outside the caller's scope; 0 unless `count_filtered_results` is set: the count shows
-    the caller what hosts hold that the caller may not see."""
+    """Number of results outside the caller's scope; 0 unless `count_filtered_results` is set,
+    because the count reveals the content of hosts that the caller may not see."""
     is_comprehensive: bool
-    """Whether searching by segment gives the same as searching by process."""
+    """Whether a search by segment gives the same result as a search by process."""
     is_incomplete: bool
-    """Whether only a part of the store was searched, for lack of time."""
+    """Whether the deadline limited the search to a part of the store."""
     is_everywhere: bool
-    """False when an unmounted partition may hold further results."""
+    """False if an unmounted partition may hold further results."""
     read: Coverage
     elapsed_s: float
     segments: int = 0
-    """Segments of all results; 0 unless facets were asked for, which count them."""
+    """Number of segments of all results; 0 unless facets were requested, because only facets count
+    them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """What the store answered."""
+    """The results of the store reads of one search."""
 
     found: Found = field(default_factory=lambda: Found(0, []))
     facets: Facets = field(default_factory=lambda: Facets(0, {}))
     hidden: int = 0
-    """Results outside the caller's scope."""
+    """Number of results outside the caller's scope."""
 
 
 def search_processes(
@@ -129,12 +130,12 @@ def search_processes(
     now_us: int,
     cancel: CancelToken | None = None,
 ) -> SearchResults:
-    """The answer to a process search.
+    """Runs a process search.
 
-    A search that would exceed its deadline is repeated over the newest part of the store, with
-    `is_incomplete` (`search/deadline.py`). Raises QueryError for a query that cannot be
-    understood, with the position, and BadRequestError for a field that cannot be sorted or
-    grouped by, or is not a facet.
+    A search that would exceed its deadline is repeated over the newest part of the store and sets
+    `is_incomplete` (`search/deadline.py`). Raises QueryError with the position for a query that
+    does not parse or check, and BadRequestError for a field that cannot be sorted or grouped by, or
+    is not a facet.
     """
     began = time.monotonic()
     tree = carried_query(request.parts, PROCESS)
@@ -181,7 +182,8 @@ def search_processes(
 
 
 def sort_columns(sorts: tuple[Sort, ...]) -> Order:
-    """The columns to sort by. Raises BadRequestError for a field that cannot be sorted by."""
+    """Returns the columns to sort by. Raises BadRequestError for a field that cannot be sorted
+    by."""
     return [(_sort_column(sort.field), sort.is_descending) for sort in sorts]
 
 
@@ -205,12 +207,12 @@ def _column(name: str) -> str:
 
 
 def _nothing(request: SearchRequest) -> _Findings:
-    """No results, and every facet that was asked for without values."""
+    """Returns empty results, with every requested facet empty."""
     return _Findings(facets=Facets(0, {name: [] for name in request.facets}))
 
 
 def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
-    """All store reads of a search, within one reach."""
+    """Runs all store reads of a search within one reach."""
     found, facets = run_plan(
         engine,
         question.where,
@@ -225,26 +227,38 @@ def _find(engine: Engine, question: _Question, reach: Reach) -> _Findings:
 def _in_scope(
     engine: Engine, question: _Question, plan: Plan, reach: Reach
 ) -> tuple[Found, Facets]:
-    """Results and facets within the caller's scope."""
+    """Returns the results and facets within the caller's scope."""
     request, where, scope = question.request, plan.access.condition, question.scope
     if where is None:
         nothing = _nothing(request)
         return nothing.found, nothing.facets
     start, rows = request.start, request.rows
     if request.facets and not rows and not question.group and not question.is_fuzzy:
-        # Facets alone: the pass that counts their values also counts the results.
+        # For facets alone, the pass that counts their values also counts the results.
         facets = _facets(engine, question, where, 0, reach)
         return Found(facets.total, []), facets
     if question.group:
         found = search_groups(
-            engine, where, scope, question.group, question.order,
-            start=start, rows=rows, reach=reach,
-        )  # fmt: skip
+            engine,
+            where,
+            scope,
+            question.group,
+            question.order,
+            start=start,
+            rows=rows,
+            reach=reach,
+        )
     else:
         found = search_segments(
-            engine, where, scope, question.order,
-            start=start, rows=rows, reach=reach, ranking=plan.ranking,
-        )  # fmt: skip
+            engine,
+            where,
+            scope,
+            question.order,
+            start=start,
+            rows=rows,
+            reach=reach,
+            ranking=plan.ranking,
+        )
     return found, _facets(engine, question, where, found.total, reach)
 
 
@@ -268,7 +282,7 @@ def _facets(
 
 
 def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
-    """Results outside the caller's scope (docs/http-api.md, `filtered`)."""
+    """Returns the number of results outside the caller's scope (docs/http-api.md, `filtered`)."""
     if not question.counts_filtered:
         return 0
     where = choose_plan(engine, question.where, EVERYTHING, COUNT, reach).access.condition

@@ -1,12 +1,12 @@
-"""Segments of a process in batches, the check whether a segment exists, and the check whether a
-child was suppressed (docs/api-objects.md#process-events)."""
+"""Reads segments of a process in batches, and checks whether a segment exists or a child was
+suppressed (docs/api-objects.md#process-events)."""
 
 import time
 from dataclasses import dataclass
 from itertools import count, takewhile
 
-from vedette import limits
 from vedette.errors import UnavailableError
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.search.processes.process import Segments
 from vedette.search.processes.process_lookup import unknown_process
@@ -17,6 +17,9 @@ from vedette.store.read.process import segments_of
 from vedette.store.read.process_events import names_child
 from vedette.store.read.relatives import facts_of
 from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts, present_segment
+
+SEGMENTS_A_LINE: Limit[int] = 500
+"""Segments in one line of the ndjson response: about 150 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +32,14 @@ class SegmentBatch:
 
 @dataclass(frozen=True, slots=True)
 class SuppressionCheck:
-    """Whether a child was suppressed; False, too, when the check ran out of time."""
+    """Whether a child was suppressed; also False if the check timed out."""
 
     is_suppressed: bool
     is_timed_out: bool
 
 
 def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int) -> int:
-    """The segment id when the process has it, else that of its earliest segment.
+    """Returns `segment` if the process has it, else the id of its earliest segment.
 
     Raises NotFoundError.
     """
@@ -46,19 +49,19 @@ def verified_segment(engine: Engine, scope: Scope, process_id: str, segment: int
 def segment_batches(
     engine: Engine, scope: Scope, process_id: str, segment: int
 ) -> list[SegmentBatch]:
-    """The segments from one on, the earliest first, in batches of `SEGMENTS_A_LINE`.
+    """Returns the segments from `segment` on, the earliest first, in batches of `SEGMENTS_A_LINE`.
 
     Raises NotFoundError.
     """
     found = _segment_counts(engine, scope, process_id)
     first = EventSequence(process_id, found.segment_ids, ()).segment_id(segment)
     ids = [segment_id for segment_id in found.segment_ids if segment_id >= first]
-    batches = (ids[at : at + limits.SEGMENTS_A_LINE] for at in count(0, limits.SEGMENTS_A_LINE))
+    batches = (ids[at : at + SEGMENTS_A_LINE] for at in count(0, SEGMENTS_A_LINE))
     return [SegmentBatch(one[0], one[-1]) for one in takewhile(bool, batches)]
 
 
 def read_batch(engine: Engine, scope: Scope, process_id: str, batch: SegmentBatch) -> Segments:
-    """The segments of a batch that exist now."""
+    """Reads the segments of a batch that exist now."""
     began = time.perf_counter()
     found = segments_of(engine, process_id, scope, first=batch.first, last=batch.last)
     return Segments(process_id, found, time.perf_counter() - began)
@@ -73,8 +76,9 @@ def suppression(
     timeout_s: float,
     suppressed: Suppression = NOTHING_SUPPRESSED,
 ) -> SuppressionCheck:
-    """Whether a child that its parent's events name has no records of its own, or records that
-    its group suppresses. `child_md5` "" for any. Raises NotFoundError for an unknown parent.
+    """Checks whether a child named in its parent's events has no records of its own, or records
+    that its group suppresses. `child_md5` "" accepts any hash. Raises NotFoundError for an unknown
+    parent.
     """
     try:
         end_s = time.monotonic() + timeout_s

@@ -1,8 +1,9 @@
-"""Suppressed children: left out by the sender, known only from events of their parent.
+"""Suppressed children: processes that the sender omitted and that only events of their parent
+report.
 
 They are listed like any other child, with user name and command line
 (docs/api-objects.md#process-events). Name, path and hashes come from the parent's event, the host
-is the parent's, and all other columns are empty.
+columns from the parent; all other columns are empty.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ from vedette.store.read.process import cached_process_rows
 from vedette.store.read.relatives import Report, reports_of
 
 _HOST_COLUMNS: Final = (
-    *("sensor_id", "partition_ms", "last_server_update"),
+    "sensor_id",
+    "partition_ms",
+    "last_server_update",
     *(column.name for column in HOST if column.name in PROCESS_COLUMNS),
 )
 
@@ -25,8 +28,8 @@ _HOST_COLUMNS: Final = (
 def with_suppressed(
     engine: Engine, scope: Scope, parent: Row, children: Sequence[Row], limit: int
 ) -> list[Row]:
-    """The first `limit` children by start: stored ones and suppressed ones. The latter are rows
-    without events, in segment 1."""
+    """Returns the first `limit` children by start, stored and suppressed. A suppressed child is a
+    row without events, in segment 1."""
     parent_id = parent["process_id"]
     reports = engine.process_cache.get_or_load(
         parent_id,

@@ -1,8 +1,8 @@
-"""Suppression of processes without events (docs/api-objects.md#process-events): those that only
-loaded modules.
+"""Suppression of processes without events other than module loads
+(docs/api-objects.md#process-events).
 
-A setting of each sensor group, off by default (docs/http-api.md). It is applied at reading, not at
-storing, so it can be switched at any time.
+Each sensor group has this setting, off by default (docs/http-api.md). It applies when data is read,
+not when it is stored, so it can be switched at any time.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,8 @@ class Suppression:
         return row["group"] in self.groups and only_loads_modules(row)
 
     def mark(self, engine: Engine, scope: Scope, events: Sequence[Childproc]) -> list[Childproc]:
-        """The events; those of suppressed children are flagged, with command line and user name."""
+        """Returns the events, with those of suppressed children flagged and completed with command
+        line and user name."""
         if not self.groups or not events:
             return list(events)
         rows = facts_of(engine, list({event.child_id for event in events}), scope)
@@ -53,5 +54,5 @@ NOTHING_SUPPRESSED: Final = Suppression(frozenset())
 
 
 def only_loads_modules(row: Row) -> bool:
-    """Whether a process has no events but module loads."""
+    """Whether a process has no events except module loads."""
     return not any(row[name] for name in COUNTS if name != _MODULES)

@@ -1,4 +1,4 @@
-"""Searching threat reports (docs/http-api.md#threat-reports)."""
+"""Searches threat reports (docs/http-api.md#threat-reports)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -32,14 +32,15 @@ REPORT_SORT_DEFAULT: Final = "last_update desc"
 
 
 def report_id(row: Mapping[str, Any]) -> str:
-    """By which the API names a report: `<feed id>:<report id>`."""
+    """Returns the API's name of a report: `<feed id>:<report id>`."""
     return f"{row['feed_id']}:{row['report_id']}"
 
 
 def report_condition(
     engine: Engine, tree: Tree, settings: SearchSettings, now_us: int
 ) -> RowCondition:
-    """What a query means; deleted reports are found only where it asks for them.
+    """Compiles a query to a condition, which excludes deleted reports unless the query tests
+    `is_deleted`.
 
     Raises QueryError.
     """
@@ -56,10 +57,10 @@ def search(
     now_us: int,
     cancel: CancelToken | None = None,
 ) -> Results:
-    """The answer to a search of reports.
+    """Runs a search of reports.
 
-    Raises QueryError for a query that cannot be understood, with the position, and BadRequestError
-    for a field that cannot be sorted by, or is not a facet.
+    Raises QueryError with the position for a query that does not parse or check, and
+    BadRequestError for a field that cannot be sorted by or is not a facet.
     """
     tree = carried_query(request.parts, REPORT)
     where = report_condition(engine, tree, settings, now_us)

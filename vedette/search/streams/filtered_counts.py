@@ -1,8 +1,8 @@
 """Cache of the number of events in each segment of a process that match a filter.
 
 Counts of all events, and of whole kinds, are one cheap store query and are not cached. Other
-filters read every event. A cached count is valid while the segment's total is the same, because
-events are only ever added; only segments whose total has changed are counted again.
+filters read every event. A cached count is valid while the total of the segment is unchanged,
+because events are only ever added; only segments whose total has changed are counted again.
 """
 
 from array import array
@@ -10,8 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 
-from vedette import limits
-from vedette.limits import VIEW_COUNT_WINDOWS_MAX
+from vedette.limits import Limit
 from vedette.model.event_facets import EventFilter
 from vedette.model.scope import Scope
 from vedette.search.streams.stream_cursor import EventSequence
@@ -19,10 +18,17 @@ from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import count_wanted
 from vedette.store.read.segment_counts import SegmentCounts, load_segment_counts
 
+VIEW_COUNTS_MAX: Limit[int] = 64
+"""Filters whose event counts by segment are cached, 16 bytes per segment. The least recently used
+are evicted and counted again when needed."""
+
+VIEW_COUNT_WINDOWS_MAX: Limit[int] = 1_000
+"""Windows listed in one store query; with more, the query counts all segments of the process."""
+
 
 @dataclass(frozen=True, slots=True)
 class FilteredProcess:
-    """The segments of a process and the events in them that match a filter."""
+    """The segments of a process and their events that match a filter."""
 
     segments: SegmentCounts
     sequence: EventSequence
@@ -30,7 +36,8 @@ class FilteredProcess:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """By segment: all events when it was counted, and those that matched."""
+    """For each segment: the number of all events at the time of the count, and of those that
+    matched."""
 
     segment_ids: "array[int]"
     totals: "array[int]"
@@ -47,7 +54,7 @@ class FilteredCounts:
     def view(
         self, engine: Engine, process_id: str, scope: Scope, wanted: EventFilter
     ) -> FilteredProcess | None:
-        """The process under a filter; None when it does not exist for this scope."""
+        """Returns the process under a filter; None if it does not exist in this scope."""
         found = load_segment_counts(engine, process_id, scope, wanted.kinds)
         if found is None:
             return None
@@ -102,5 +109,5 @@ class FilteredCounts:
         with self._lock:
             self._counted[process_id, wanted] = made
             self._counted.move_to_end((process_id, wanted))
-            while len(self._counted) > limits.VIEW_COUNTS_MAX:
+            while len(self._counted) > VIEW_COUNTS_MAX:
                 self._counted.popitem(last=False)

@@ -3,7 +3,7 @@
 
 A stream is a row of the state database: a process, a position in the sequence of its events, and
 criteria. Each request loads it, applies the caller's present scope, and saves it with optimistic
-locking (`STREAM_RETRIES` attempts). Rules: docs/process-analysis.md.
+locking (`STREAM_RETRIES` attempts). For the rules, see docs/process-analysis.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from vedette import limits
 from vedette.errors import ConflictError
+from vedette.limits import Limit
 from vedette.model.event_facets import EventFilter, criteria_of
 from vedette.model.scope import Scope
 from vedette.search.processes.process_lookup import unknown_process
@@ -22,6 +23,9 @@ from vedette.state.jobs.streams import Stream
 from vedette.store.engine.client import Engine
 from vedette.store.read.binaries import signatures_of
 from vedette.store.read.process_events import SequencedEvent, offset_under, read_wanted
+
+STREAM_RETRIES: Limit[int] = 5
+"""Attempts to change a stream; an attempt fails if another request changed the stream meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +43,16 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A read of a stream: a move, then `rows` events from the position on."""
+    """A read of a stream: an optional move, then `rows` events from the position on."""
 
     rows: int = limits.STREAM_ROWS_DEFAULT
     move: Move | None = None
     until_us: int | None = None
-    """Later events (epoch microseconds) are left out of this answer and of its move."""
+    """Events after this time (epoch microseconds) are excluded from this answer and its move."""
 
 
 Signatures = Mapping[str, tuple[str, str]]
-"""By hash, result and publisher of a signature."""
+"""Maps hash to (result, publisher) of the file's signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +66,17 @@ class StreamPage:
     segment_id: int
     """Segment of the position."""
     offset_in_ref: int
-    """Events from the beginning of the reference segment to the position; negative before it."""
+    """Number of events from the start of the reference segment to the position; negative before it.
+    """
     offset: int
-    """Events from the beginning of the position's segment."""
+    """Number of events from the start of the position's segment to the position."""
     events: Sequence[SequencedEvent]
     signatures: Signatures
-    """Of the files that the events name."""
+    """Signatures of the files that the events name."""
 
 
 def create(reader: Reader, process_id: str, segment: int, is_persistent: bool) -> StreamPage:
-    """A new stream at the first event of a segment, without events."""
+    """Creates a stream at the first event of a segment. The returned page has no events."""
     view = _view(reader, process_id, EventFilter())
     segment_id = view.sequence.segment_id(segment)
     new = Stream("", process_id, is_persistent, (), segment_id, segment_id, 0)
@@ -81,7 +86,7 @@ def create(reader: Reader, process_id: str, segment: int, is_persistent: bool) -
 
 def read(reader: Reader, stream_id: str, page: Page) -> StreamPage:
     """Moves the stream and reads its events."""
-    for _ in range(limits.STREAM_RETRIES):
+    for _ in range(STREAM_RETRIES):
         stream = _load(reader, stream_id)
         wanted = EventFilter(stream.criteria, page.until_us)
         view = _view(reader, stream.process_id, wanted)
@@ -98,10 +103,11 @@ def read(reader: Reader, stream_id: str, page: Page) -> StreamPage:
 def filter_events(
     reader: Reader, stream_id: str, criteria: Mapping[str, Sequence[str]], page: Page
 ) -> StreamPage:
-    """Replaces the criteria. The stream stays in its segment: at its beginning, or at the first
-    matching event that is not before the event it was at. That segment is the new reference."""
+    """Replaces the criteria. The stream stays in its segment: at its start, or at the first
+    matching event that is not before the current event. That segment becomes the reference segment.
+    """
     asked = criteria_of(criteria)
-    for _ in range(limits.STREAM_RETRIES):
+    for _ in range(STREAM_RETRIES):
         stream = _load(reader, stream_id)
         changed = _refiltered(reader, stream, EventFilter(asked))
         if _save(reader, changed):
@@ -112,7 +118,7 @@ def filter_events(
 
 
 def remove(reader: Reader, stream_id: str) -> None:
-    """Deletes a stream."""
+    """Deletes a stream of the reader."""
     stored.remove(reader.database, _load(reader, stream_id))
 
 
@@ -147,7 +153,7 @@ def _moved(stream: Stream, view: FilteredProcess, position: Position) -> Stream:
 
 
 def _refiltered(reader: Reader, stream: Stream, after: EventFilter) -> Stream:
-    """The stream with the criteria of another filter, at the same offset in time."""
+    """Returns the stream with the criteria of another filter, at the same position in time."""
     before = EventFilter(stream.criteria)
     found = _view(reader, stream.process_id, before).segments
     offset = 0
@@ -210,7 +216,8 @@ def _events(
 
 
 def hashes_of(events: Iterable[SequencedEvent]) -> tuple[list[str], list[str]]:
-    """MD5s of the files that events name, and SHA-256s of those without an MD5; sorted."""
+    """Returns sorted lists: the MD5s of the files that events name, and the SHA-256s of files
+    without an MD5."""
     pairs = {file_hashes(item.event) for item in events}
     return (
         sorted({md5 for md5, _ in pairs if md5}),
@@ -219,7 +226,7 @@ def hashes_of(events: Iterable[SequencedEvent]) -> tuple[list[str], list[str]]:
 
 
 def file_hashes(event: object) -> tuple[str, str]:
-    """MD5 and SHA-256 of the file that an event names, "" where it has none."""
+    """Returns MD5 and SHA-256 of the file that an event names, "" for a missing hash."""
     return getattr(event, "md5", ""), getattr(event, "sha256", "")
 
 

@@ -1,9 +1,9 @@
 """The cursor of a stream in the sequence of a process's events, and moves of it. Pure.
 
-`EventSequence` is the number of matching events of each segment. A position is an index into it,
+`EventSequence` holds the number of matching events of each segment. A position is an index into it,
 or a `SegmentOffset`: a segment and an offset among its matching events. Segments can appear and
 disappear between requests, which shifts indexes but not segment offsets; so segment offsets are
-stored, and arithmetic is done with indexes. Rules: docs/process-analysis.md.
+stored, and arithmetic uses indexes. For the rules, see docs/process-analysis.md.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ Status = Literal["ready", "current", "complete", "void"]
 
 @dataclass(frozen=True, slots=True)
 class SegmentOffset:
-    """`offset` matching events after the beginning of a segment."""
+    """The position `offset` matching events after the start of a segment."""
 
     segment_id: int
     offset: int = 0
@@ -27,21 +27,21 @@ class SegmentOffset:
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """Move by events; backward when negative."""
+    """A move by events; negative values move backward."""
 
     by: int
 
 
 @dataclass(frozen=True, slots=True)
 class JumpBy:
-    """Move by segments; only those with matching events count."""
+    """A move by segments; segments without matching events are skipped."""
 
     by: int
 
 
 @dataclass(frozen=True, slots=True)
 class JumpTo:
-    """Move to the first event of a segment, or the next one there is."""
+    """A move to the first event of a segment, or to the next event if the segment has none."""
 
     segment_id: int
 
@@ -56,7 +56,7 @@ class Position:
     index: int
     ref_segment_id: int
     overshot: int = 0
-    """1 beyond the end, -1 before the beginning."""
+    """1 for a move beyond the end, -1 for a move before the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class EventSequence:
         return self.ends[-1] if self.ends else 0
 
     def begin(self, number: int) -> int:
-        """Index of the first event of the `number`th segment."""
+        """Returns the index of the first event of the `number`th segment."""
         return self.ends[number - 1] if number else 0
 
     def has_events(self, number: int) -> bool:
@@ -91,7 +91,8 @@ class EventSequence:
         return self.ends[number] > self.begin(number)
 
     def index_of(self, offset: SegmentOffset) -> int:
-        """Index of a segment offset; of the next event when its segment is gone or shorter."""
+        """Returns the index of a segment offset, or of the next event if its segment is gone or
+        shorter."""
         number = bisect_left(self.segment_ids, offset.segment_id)
         begin = self.begin(number)
         if number == len(self.segment_ids) or self.segment_ids[number] != offset.segment_id:
@@ -99,13 +100,14 @@ class EventSequence:
         return min(begin + offset.offset, self.ends[number])
 
     def offset_of(self, index: int) -> SegmentOffset:
-        """Segment offset of an index; at the end, the end of the last segment."""
+        """Returns the segment offset of an index; at the end, the end of the last segment."""
         last = len(self.segment_ids) - 1
         number = min(bisect_right(self.ends, index), last)
         return SegmentOffset(self.segment_ids[number], index - self.begin(number))
 
     def segment_id(self, asked: int) -> int:
-        """The segment that a request names: 0 and 1 are the earliest. Raises NotFoundError."""
+        """Resolves the segment number of a request; 0 and 1 are the earliest. Raises
+        NotFoundError."""
         if asked in (0, 1):
             return self.segment_ids[0]
         number = bisect_left(self.segment_ids, asked)
@@ -114,7 +116,7 @@ class EventSequence:
         return asked
 
     def moved(self, position: Position, move: Move) -> Position:
-        """The position after a move; one beyond an end stays at that end."""
+        """Returns the position after a move; a move beyond an end stops at that end."""
         match move:
             case Seek(by):
                 return self._bounded(position.index + by, position.ref_segment_id)
@@ -140,7 +142,7 @@ class EventSequence:
         return Position(index, self.offset_of(index).segment_id, overshot)
 
     def status_forward(self, position: Position, rows: int) -> Status:
-        """`ready` while there are events after the `rows` from the position on."""
+        """Returns `ready` while there are events after the `rows` from the position on."""
         if position.overshot > 0:
             return "void"
         if position.index + rows < self.total:
@@ -148,14 +150,15 @@ class EventSequence:
         return "complete" if self.is_terminated else "current"
 
     def status_backward(self, position: Position) -> Status:
-        """`ready` while there are events before the position. None can be added there."""
+        """Returns `ready` while there are events before the position. No events can be added
+        there."""
         if position.overshot < 0:
             return "void"
         return "ready" if position.index else "complete"
 
     def span(self, index: int, rows: int) -> tuple[range, int]:
-        """Numbers of the segments with the `rows` events from an index on, and how many of their
-        events come before the index."""
+        """Returns (numbers of the segments with the `rows` events from an index on, number of their
+        events before the index)."""
         if index >= self.total or not rows:
             return range(0), 0
         first = bisect_right(self.ends, index)

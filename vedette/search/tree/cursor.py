@@ -1,4 +1,4 @@
-"""The continuation of a tree: the last descendant of the previous answer."""
+"""The continuation point of a tree: the last descendant of the previous answer."""
 
 from dataclasses import dataclass
 

@@ -1,18 +1,17 @@
 """The descendants of a process, breadth first, one generation at a time.
 
 Two store queries run in parallel for each generation: its rows with the children that they
-reported, and the ids of processes that name one of them as parent. Together they give the next
-generation. A large generation is read without its rows (`TREE_GENERATION_READ_MAX`); only
-those that are shown are read later. Children of a generation are ordered by start; a walk resumes
-after a cursor, and returns one when it did not reach the end.
+reported, and the ids of processes that name a process of the generation as parent. Together they
+give the next generation. A large generation is read without its rows (`TREE_GENERATION_READ_MAX`);
+only the rows that are shown are read later. Children of a generation are ordered by start. A walk
+resumes after a cursor, and returns one if it did not reach the end.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vedette import limits
-from vedette.limits import TREE_GENERATION_READ_MAX
+from vedette.limits import Limit
 from vedette.model.columns import Column
 from vedette.model.scope import Scope
 from vedette.search.processes.process_columns import UNKNOWN_LAST_US
@@ -28,41 +27,47 @@ from vedette.store.read.relatives import (
     ties_of,
 )
 
+TREE_GENERATION_MAX: Limit[int] = 100_000
+"""Children of one generation that are sorted; a tree with more is marked incomplete."""
+
+TREE_GENERATION_READ_MAX: Limit[int] = 1_000
+"""Processes up to which a generation is read with its rows, whether they are shown or not."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreePosition:
-    """Where a process is in the tree."""
+    """The position of a process in the tree."""
 
     process_id: str
     parent_id: str
     depth: int
-    """Generations below the process whose tree it is; negative above it."""
+    """Generations below the root of the tree; negative above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """Which part of a tree is wanted."""
+    """The requested part of a tree."""
 
     depth: int
-    """Generations, up and down."""
+    """Number of generations, up and down."""
     max_nodes: int
     after: Cursor | None = None
-    """Last descendant of the previous answer."""
+    """The last descendant of the previous answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descendant:
-    """One descendant; ordered by `key` within its generation."""
+    """A descendant; ordered by `key` within its generation."""
 
     position: TreePosition
     began_us: int
     report: Report | None
     known: Known | None = None
-    """Its row; None when it has none or the row was not read."""
+    """Its row; None if it has none or the row was not read."""
     is_read: bool = False
-    """Whether its row was read, even if there is none."""
+    """Whether the row was read, even if there is none."""
     count: int = 1
-    """Its own child events; 1 when unknown."""
+    """Number of its own child events; 1 if unknown."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -71,15 +76,15 @@ class Descendant:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The descendants of one answer."""
+    """The descendants in one answer."""
 
     children: list[Descendant]
     next: Cursor | None
-    """Where the rest begins; None at the end."""
+    """The start of the rest; None at the end."""
     unfolded: frozenset[str]
     """Processes of the lowest generation that have children."""
     is_complete: bool
-    """False when a generation was cut at `TREE_GENERATION_MAX`."""
+    """False if a generation was cut at `TREE_GENERATION_MAX`."""
 
 
 NO_WALK: Final = Walk([], None, frozenset(), is_complete=True)
@@ -87,11 +92,12 @@ NO_WALK: Final = Walk([], None, frozenset(), is_complete=True)
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Processes that were read, by id, and the ids of processes that name one as parent."""
+    """Maps process id to the row that was read, and lists the ids of processes that name one of
+    them as parent."""
 
     known: Mapping[str, Known]
     named: Sequence[str] | None = None
-    """None when it was not read, or there are too many."""
+    """None if it was not read, or there are too many."""
 
 
 _UNREAD: Final = Generation({})
@@ -113,8 +119,8 @@ def read_generation(
 def descend(
     engine: Engine, scope: Scope, root: str, top: Generation, seen: set[str], request: TreeRequest
 ) -> Walk:
-    """Walks down from `root`, whose generation is `top`, until `max_nodes` descendants after the
-    cursor are found or there are no more. Adds every id it finds to `seen`."""
+    """Walks down from `root`, whose generation is `top`, until it has `max_nodes` descendants after
+    the cursor or no more exist. Adds every id it finds to `seen`."""
     found: list[Descendant] = []
     known = top.known[root]
     parents = [_child(TreePosition(root, known.row["parent_id"], 0), 0, None, known)]
@@ -124,7 +130,7 @@ def descend(
         is_shown = request.after is None or depth > request.after.depth
         size_max = max(2 * room, TREE_GENERATION_READ_MAX) if is_shown else TREE_GENERATION_READ_MAX
         generation, top = _generation(engine, scope, parents, top, depth, seen, size_max)
-        is_complete = is_complete and len(generation) < limits.TREE_GENERATION_MAX
+        is_complete = is_complete and len(generation) < TREE_GENERATION_MAX
         page = [child for child in generation if _is_after(child, request.after)]
         found += page[:room]
         if len(page) > room:
@@ -157,7 +163,8 @@ def _generation(
     seen: set[str],
     size_max: int,
 ) -> tuple[list[Descendant], Generation]:
-    """Children of `parents` that are not in `seen`, in order; adds them to `seen`."""
+    """Returns (children of `parents` that are not in `seen`, sorted; their rows). Adds the children
+    to `seen`."""
     ids = [parent.position.process_id for parent in parents]
     below = _UNREAD
     reading = engine.query_pool.submit(_reported, engine, scope, parents)
@@ -175,11 +182,11 @@ def _generation(
     children = [child for child_id, child in found.items() if child_id not in seen]
     seen.update(child.position.process_id for child in children)
     children.sort(key=lambda child: child.key)
-    return children[: limits.TREE_GENERATION_MAX], below
+    return children[:TREE_GENERATION_MAX], below
 
 
 def _reported(engine: Engine, scope: Scope, parents: Sequence[Descendant]) -> dict[str, Report]:
-    """Children in the events of `parents`, by id, with the earliest report of each."""
+    """Maps the id of each child in the events of `parents` to its earliest report."""
     found: list[Report] = []
     unread: list[str] = []
     for parent in parents:
@@ -187,7 +194,7 @@ def _reported(engine: Engine, scope: Scope, parents: Sequence[Descendant]) -> di
             found += parent.known.reports
         elif parent.count:
             unread.append(parent.position.process_id)
-    found += reports_of(engine, unread, scope, limit=limits.TREE_GENERATION_MAX)
+    found += reports_of(engine, unread, scope, limit=TREE_GENERATION_MAX)
     found.sort(key=lambda report: (report.time_us, report.parent_id, report.child_id))
     reports: dict[str, Report] = {}
     for report in found:
@@ -202,9 +209,9 @@ def _tied(
     depth: int,
     reports: Mapping[str, Report],
 ) -> dict[str, Descendant]:
-    """Children of a generation without their rows."""
+    """Returns the children of a generation without their rows."""
     found: dict[str, Descendant] = {}
-    for tie in ties_of(engine, parent_ids, scope, limit=limits.TREE_GENERATION_MAX):
+    for tie in ties_of(engine, parent_ids, scope, limit=TREE_GENERATION_MAX):
         position = TreePosition(tie.child_id, tie.parent_id, depth)
         report = reports.get(tie.child_id)
         found[tie.child_id] = Descendant(position, tie.start_us, report, count=tie.reports)
@@ -221,8 +228,8 @@ def _known(
     named: Sequence[str],
     reports: Mapping[str, Report],
 ) -> dict[str, Descendant]:
-    """Children of a generation with their rows. One that names a parent is placed below it, even
-    when another process reported it (exec)."""
+    """Returns the children of a generation with their rows. A child that names a parent is placed
+    below that parent, even if another process reported it (exec)."""
     found: dict[str, Descendant] = {}
     for child_id in named:
         one = known.get(child_id)
@@ -239,6 +246,6 @@ def _known(
 def _child(
     position: TreePosition, began_us: int, report: Report | None, known: Known | None
 ) -> Descendant:
-    """A descendant whose row was read."""
+    """Returns a descendant whose row was read."""
     count = known.row["childproc_count"] if known else 0
     return Descendant(position, began_us, report, known, is_read=True, count=count)

@@ -1,10 +1,9 @@
-"""The tree of a process: its ancestors, its descendants, and reasons for those that are missing.
+"""The tree of a process: its ancestors, its descendants, and reasons for missing ones.
 
-Ancestors are read one generation at a time, in parallel with the descendants (`descendants.py`).
-A continuation names the last descendant of the previous answer (`cursor.py`) and the walk down to
-it is repeated, so no state is kept between requests and each request has its caller's scope.
-
-A node carries its own row and the report of its parent, because the API labels processes as they
+Ancestors are read one generation at a time, in parallel with the descendants (`descendants.py`). A
+continuation names the last descendant of the previous answer (`cursor.py`), and the walk down to it
+is repeated. So the server keeps no state between requests, and each request uses its caller's
+scope. A node carries its own row and its parent's report, because the API labels processes as they
 were when they began.
 """
 
@@ -38,11 +37,11 @@ class Ancestor:
     """A process above the root, and the child through which it was found."""
 
     row: Row | None
-    """None when it has no records."""
+    """None if it has no records."""
     child: Row
-    """Its parent columns describe the ancestor."""
+    """The child; its parent columns describe the ancestor."""
     depth: int
-    """Negative: generations above the root."""
+    """Negative: number of generations above the root."""
     missing: Reason | None
 
 
@@ -52,13 +51,13 @@ class TreeNode:
 
     position: TreePosition
     row: Row | None
-    """None when it has no records."""
+    """None if it has no records."""
     report: Report | None
-    """The event of a parent that reported it."""
+    """The parent's event that reported it."""
     is_suppressed: bool
     missing: Reason | None
     has_more_children: bool
-    """Whether it is at the lowest generation of this answer and has children."""
+    """True for a node in the lowest generation of this answer that has children."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,14 @@ class ProcessTree:
     """The root (only in the first answer), then descendants breadth first."""
     is_complete: bool
     next: Cursor | None
-    """Where the next answer continues."""
+    """The start of the next answer."""
     elapsed_s: float
 
 
 def tree(
     engine: Engine, scope: Scope, process_id: str, request: TreeRequest, suppression: Suppression
 ) -> ProcessTree:
-    """The tree of one process. Raises NotFoundError."""
+    """Returns the tree of one process. Raises NotFoundError."""
     began = time.perf_counter()
     top = read_generation(engine, scope, [process_id], FACTS)
     if process_id not in top.known:
@@ -108,8 +107,8 @@ def tree(
 def _both_ways(
     engine: Engine, scope: Scope, process_id: str, top: Generation, request: TreeRequest
 ) -> tuple[list[Known], Walk]:
-    """Ancestors and descendants, read in parallel. A process that is both (a cycle) counts as an
-    ancestor: the walk down is then repeated without it."""
+    """Reads ancestors and descendants in parallel. A process that is both (a cycle) counts as an
+    ancestor: then the walk down is repeated without it."""
     if not request.depth:
         return [], NO_WALK
     seen = {process_id}
@@ -125,7 +124,8 @@ def _both_ways(
 
 
 def _lineage(engine: Engine, scope: Scope, root: Row, depth: int) -> list[Known]:
-    """The ancestors within scope, the parent first, whose reports are read too; ends at a cycle."""
+    """Returns the ancestors within scope, the parent first, up to a cycle. Reads the reports of the
+    parent only."""
     found: list[Known] = []
     seen = {root["process_id"]}
     row = root
@@ -150,7 +150,7 @@ def _ancestor(engine: Engine, scope: Scope, process_id: str, *, with_reports: bo
 
 
 def _ancestors(root: Row, lineage: Sequence[Row], absence: Absence, depth: int) -> list[Ancestor]:
-    """The ancestors with records, and the missing parent of the topmost one."""
+    """Returns the ancestors with records, and the missing parent of the topmost one."""
     line = [root, *lineage]
     found = [
         Ancestor(row, completed(child, row), -generation, None)
@@ -164,7 +164,8 @@ def _ancestors(root: Row, lineage: Sequence[Row], absence: Absence, depth: int) 
 
 
 def _missing_parent(top: Row, absence: Absence, generation: int) -> list[Ancestor]:
-    """The parent of the topmost ancestor, known only from its child; [] when it is unknown."""
+    """Returns the parent of the topmost ancestor, of which only the child is stored; [] if it is
+    unknown."""
     parent_id = top["parent_id"]
     if not names_process(parent_id) and not top["parent_name"]:
         return []
@@ -182,7 +183,7 @@ def _root(
 
 
 def _report_of(engine: Engine, scope: Scope, child_id: str, parent: Known) -> Report | None:
-    """The parent's event about one child."""
+    """Returns the parent's event about one child."""
     parent_id = parent.row["process_id"]
     reports = parent.reports
     if reports is None:
@@ -193,7 +194,7 @@ def _report_of(engine: Engine, scope: Scope, child_id: str, parent: Known) -> Re
 def _nodes(
     engine: Engine, scope: Scope, walk: Walk, absence: Absence, suppression: Suppression
 ) -> list[TreeNode]:
-    """The descendants of a walk; rows that it did not read are read here, all at once."""
+    """Returns the descendants of a walk. Reads the rows that the walk did not read in one query."""
     unread = [child.position.process_id for child in walk.children if not child.is_read]
     rows = facts_of(engine, unread, scope, NODE)
     return [

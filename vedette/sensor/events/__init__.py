@@ -1,1 +1,1 @@
-"""From observations of the sources to events in the queue."""
+"""Converts observations of the sources to events in the queue."""

@@ -1,8 +1,8 @@
 """Orders the observations of all sources by time and converts them to events.
 
-Reader threads put observations into the inbox. They are held for `HOLD_US`, because the exit of a
-process may be read before the audit records of its last actions; then one thread sorts them and
-emits the events.
+Reader threads put observations into the inbox. They are delayed by `HOLD_US`, because the exit of a
+process may be read before the audit records of its last actions. Then a single thread sorts them
+and emits the events.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ _PENDING = frozenset({0, -115})
 
 
 class Inbox:
-    """Bounded buffer between the readers and the assembler; overflow is counted in `lost`."""
+    """Bounded buffer between the readers and the assembler. `lost` counts discarded
+    observations."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,8 +72,8 @@ class Inbox:
 
 
 def order(observed: Observation) -> int:
-    """Sort key. Audit's clock is up to a tick late, the proc connector's is exact: a fork sorts
-    before the child's actions, an exit after them."""
+    """Sort key of observations. Audit times are up to a tick late, those of the proc connector are
+    exact. A fork therefore sorts before the child's actions, an exit after them."""
     if isinstance(observed, Forked):
         return observed.time_us - AUDIT_LATE_US
     if isinstance(observed, Ended):
@@ -82,20 +83,20 @@ def order(observed: Observation) -> int:
 
 @dataclass
 class Outputs:
-    """Where events go, and what the assembler asks on the way."""
+    """Destinations of events, and the services that the assembler uses."""
 
     write: Callable[[bytes], None]
     hashes: FileHashes
     filters: Filters
     is_blocked: Callable[[str, int], bool]
-    """Whether isolation refuses this address and port now."""
+    """Whether isolation blocks this address and port now."""
     collection: Collection = field(default_factory=Collection)
     own_folder: str = ""
-    """The folder with the sensor's files: who changes them tampers with the sensor."""
+    """Folder of the sensor's files. A change by another program is tampering."""
 
 
 class Assembler:
-    """For one thread; `round` is called several times a second."""
+    """Assembles events. For a single thread; `round` is called several times a second."""
 
     def __init__(
         self, processes: Processes, writer: EventWriter, outputs: Outputs, inbox: Inbox
@@ -123,7 +124,7 @@ class Assembler:
             self._start(process, process.start_us, implicit=True)
 
     def round(self, now_us: int, *, final: bool = False) -> None:
-        """Emits what was held long enough; everything when `final`."""
+        """Emits observations that were delayed long enough; all if `final`."""
         arrived = self._inbox.take()
         self._find_addresses(arrived)
         self._held = sorted(self._held + arrived, key=order)
@@ -156,7 +157,7 @@ class Assembler:
         process.applied_filters = self._out.filters.applied_to(process, md5, inherited)
         if self._is_filtered(process, _WHOLE_PROCESS):
             return
-        time_us = max(time_us, process.start_us)  # audit's clock is a tick late
+        time_us = max(time_us, process.start_us)  # audit times are up to a tick late
         members = self._writer.start(process, hashed, implicit=implicit)
         if not self._out.collection.includes("usercontext"):
             for name in ("uid", "user", "loginuid"):
@@ -175,7 +176,7 @@ class Assembler:
         return True
 
     def _known(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
-        """The process that acted; its start, and its parent's, are emitted first."""
+        """Returns the process that acted. Emits its start, and its parent's start, first."""
         process = self._processes.get_or_create(pid, time_us, exe, uid)
         if not process.is_reported:
             parent = self._processes.get(process.ppid)
@@ -219,7 +220,8 @@ class Assembler:
             self._write("file", observed.time_us, process, members)
 
     def _is_again(self, process: Process, observed: FileChanged) -> bool:
-        """Limits repeated writes to a file to one event a minute (a log opened for every line)."""
+        """Limits repeated writes to a file to one event per minute (a log that is opened for every
+        line)."""
         key = (process.pid, process.start_us, observed.path)
         if observed.time_us - self._written.get(key, 0) < WRITE_AGAIN_US:
             return True
@@ -229,8 +231,8 @@ class Assembler:
         return False
 
     def _find_addresses(self, arrived: list[Observation]) -> None:
-        """Adds local addresses while the sockets exist: one table lookup for all connections that
-        arrived together."""
+        """Adds local addresses while the sockets exist: a single table lookup for all connections
+        that arrived together."""
         connections = [observed for observed in arrived if isinstance(observed, Connected)]
         table: SocketTable | None = read_table() if connections else None
         for observed in connections:
@@ -276,7 +278,7 @@ class Assembler:
         return bool(folder) and (path == folder or path.startswith(folder + "/"))
 
     def _is_own(self, process: Process) -> bool:
-        """Whether it is the sensor, or its guard."""
+        """Whether the process is the sensor or its guard."""
         return os.getpid() in (process.pid, process.ppid)
 
     def _loaded(self, observed: Loaded) -> None:
@@ -299,7 +301,7 @@ class Assembler:
 
 
 def _due(held: list[Observation], until_us: int) -> int:
-    """How many of the sorted observations were held long enough."""
+    """Returns the number of sorted observations that were delayed long enough."""
     count = len(held)
     while count and order(held[count - 1]) > until_us:
         count -= 1

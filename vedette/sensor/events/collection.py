@@ -13,10 +13,11 @@ _BINARY_ENDINGS = (".so", ".ko")
 
 
 class Collection:
-    """Includes everything until a check-in excludes something. Safe for threads: replaced whole."""
+    """Includes everything until a check-in excludes something. Thread-safe: the set is replaced as
+    a whole."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a path nothing is saved."""
+        """If `path` is None, nothing is saved."""
         self._path = path
         self._excluded: frozenset[str] = frozenset()
         if path is not None:
@@ -25,7 +26,8 @@ class Collection:
                 self._excluded = frozenset(str(name) for name in saved["not_collected"])
 
     def replace(self, skipped: Iterable[str]) -> None:
-        """OSError when it cannot be saved: nothing changed."""
+        """Replaces the excluded kinds. Raises OSError if they cannot be saved; then nothing
+        changes."""
         names = frozenset(skipped)
         if names == self._excluded:
             return
@@ -35,7 +37,8 @@ class Collection:
         self._excluded = names
 
     def includes(self, kind: str) -> bool:
-        """`kind`: the name of a group's option without `collect_`."""
+        """Whether a kind is collected. `kind` is the name of a group's option without
+        `collect_`."""
         return kind not in self._excluded
 
     def includes_file(self, path: str, file_type: int) -> bool:

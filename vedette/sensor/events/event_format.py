@@ -1,4 +1,4 @@
-"""Event format 1: one JSON object per line, documented in docs/sensor-protocol.md."""
+"""Event format 1: one JSON object per line (docs/sensor-protocol.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 class Users:
-    """User names by number, reloaded once a minute."""
+    """User names by uid, reloaded once a minute."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -38,7 +38,7 @@ class Users:
 
 class EventWriter:
     """Encodes events. `seq` increases by one with each event and starts at the current time, so
-    that it also increases over restarts."""
+    that it also increases across restarts."""
 
     def __init__(self, boot_id: str, now_us: int) -> None:
         self._boot_id = boot_id
@@ -59,7 +59,7 @@ class EventWriter:
         return _encode(event).encode("utf-8", "replace") + b"\n"
 
     def start(self, process: Process, hashed: Hashed | None, *, implicit: bool) -> Event:
-        """Members of `start` and `exec`."""
+        """Returns the members of `start` and `exec`."""
         members: Event = {
             "path": process.path,
             "cmdline": process.cmdline,

@@ -23,7 +23,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def file_type(head: bytes) -> int:
-    """The code for a file that begins with `head`; 0 for other types."""
+    """Returns the code for a file that starts with `head`; 0 for other types."""
     for start, number in _STARTS:
         if head.startswith(start):
             return number

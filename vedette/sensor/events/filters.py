@@ -1,11 +1,11 @@
 """Ingress filters that the sensor applies itself (docs/ingress-filters.md).
 
-A filter selects the processes that match one entry of each of its lists, and their descendants down
-to its level. It drops all events of those, or the events that its event lists match. Meanings are
-the same as on the server; each filter applies independently.
+A filter selects the processes that match an entry of each of its lists, and their descendants down
+to its level. It drops all events of those processes, or the events that its event lists match. The
+semantics are those of the server. Each filter applies independently.
 
-A filter with an unsupported pattern is refused as a whole and counted in the health: half a filter
-would drop events that the operator wants to keep.
+A filter with an unsupported pattern is rejected as a whole and counted in the health: a partial
+filter would drop events that the operator wants to keep.
 """
 
 from __future__ import annotations
@@ -32,14 +32,25 @@ _EVENT_LISTS = (
     "modload_filters",
 )
 _BINARY_ENDINGS = (
-    ".exe", ".dll", ".sys", ".ocx", ".scr", ".cpl", ".drv", ".efi", ".msi", ".so", ".ko",
-    ".dylib", ".bundle",
-)  # fmt: skip
+    ".exe",
+    ".dll",
+    ".sys",
+    ".ocx",
+    ".scr",
+    ".cpl",
+    ".drv",
+    ".efi",
+    ".msi",
+    ".so",
+    ".ko",
+    ".dylib",
+    ".bundle",
+)
 
 
 @dataclass(frozen=True)
 class Filter:
-    """One compiled filter."""
+    """A filter, compiled for matching against processes and events."""
 
     id: str
     drops_all: bool
@@ -59,7 +70,8 @@ class Filter:
 
 @dataclass(frozen=True)
 class AppliedFilter:
-    """A filter that selects a process; `levels`: remaining levels of descendants."""
+    """A filter that selects a process. `levels` is the number of remaining levels of
+    descendants."""
 
     by: Filter
     levels: int
@@ -67,8 +79,8 @@ class AppliedFilter:
 
 @dataclass(frozen=True)
 class Subject:
-    """An event as the event lists see it; without lists for events that only a whole-process filter
-    drops."""
+    """An event as matched by event lists. Without lists, only a whole-process filter can drop
+    it."""
 
     lists: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -85,7 +97,7 @@ def connection_subject(ip: str, port: int) -> Subject:
 
 
 def is_dropped(applied_filters: tuple[AppliedFilter, ...], subject: Subject) -> bool:
-    """Whether one of the filters of a process drops such an event."""
+    """Whether a filter of the process drops such an event."""
     for ruling in applied_filters:
         if ruling.by.drops_all:
             return True
@@ -97,14 +109,14 @@ def is_dropped(applied_filters: tuple[AppliedFilter, ...], subject: Subject) -> 
 
 
 class Filters:
-    """The filters in force, saved so that a restart keeps them."""
+    """The active filters, saved so that a restart keeps them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._filters: tuple[Filter, ...] = ()
         self.version = 0
         self.refused: dict[str, str] = {}
-        """Reason by the id of the refused filter."""
+        """Reasons by the id of the rejected filter."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             saved = json.loads(path.read_bytes())
             self._set(int(saved["version"]), saved["filters"])
@@ -130,7 +142,7 @@ class Filters:
     def applied_to(
         self, process: Process, md5: str, parents: tuple[AppliedFilter, ...]
     ) -> tuple[AppliedFilter, ...]:
-        """The filters that apply to a process that starts or executes another program."""
+        """Returns the filters that apply to a process that starts or executes another program."""
         if not self._filters:
             return ()
         found = [
@@ -147,7 +159,8 @@ class Filters:
 
 
 def parse(body: dict[str, Any]) -> Filter:
-    """Compiles a filter of the check-in. PatternError, ValueError if it cannot be applied."""
+    """Compiles a filter from a check-in. Raises PatternError or ValueError if it cannot be
+    applied."""
     made = Filter(
         id=str(body["id"]),
         drops_all=bool(body.get("filter_all_events", True)),

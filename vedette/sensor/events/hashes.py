@@ -1,6 +1,6 @@
-"""File hashes, cached by device, inode, size and times; reading is limited in rate.
+"""File hashes, cached by device, inode, size and times. The read rate is limited.
 
-A file that changes keeps its inode but not its times, so the cache is never stale (`stat` is called
+A changed file keeps its inode, but not its times, so the cache is never stale (`stat` is called
 every time). Files above the size limit or the rate limit have no hash: it is missing, never
 guessed.
 """
@@ -31,8 +31,8 @@ Key = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Hashed:
-    """Hexadecimal hashes of a file's content; `file_type` of docs/api-objects.md#process-events, or
-    0."""
+    """Hexadecimal hashes of a file's content. `file_type` is from
+    docs/api-objects.md#process-events, or 0."""
 
     md5: str
     sha256: str
@@ -42,7 +42,7 @@ class Hashed:
 
 
 def key_of(status: os.stat_result) -> Key:
-    """Cache key; it changes whenever the content may have changed."""
+    """Returns the cache key. It changes whenever the content may have changed."""
     return (
         status.st_dev,
         status.st_ino,
@@ -55,8 +55,8 @@ def key_of(status: os.stat_result) -> Key:
 def hash_handle(
     handle: int, is_late: Callable[[], bool] = lambda: False
 ) -> tuple[str, str, int, bytes] | None:
-    """MD5, SHA-256, size and first bytes of an open file; None when it took too long or cannot be
-    read."""
+    """Returns MD5, SHA-256, size and first bytes of an open file; None if it took too long or
+    cannot be read."""
     md5 = hashlib.md5(usedforsecurity=False)
     sha256, at, head = hashlib.sha256(), 0, b""
     while True:
@@ -75,7 +75,7 @@ def hash_handle(
 
 
 class TokenBucket:
-    """Rate limit in bytes per second, with a burst; safe for threads."""
+    """Rate limit in bytes per second, with a burst. Thread-safe."""
 
     def __init__(self, per_s: int = HASH_BYTES_PER_S, burst: int = HASH_BURST_BYTES) -> None:
         self._per_s, self._burst = per_s, burst
@@ -94,7 +94,7 @@ class TokenBucket:
 
 
 class FileHashes:
-    """Hashes by path; safe for threads."""
+    """Hashes by path. Thread-safe."""
 
     def __init__(self, on_new: Callable[[str, Hashed], None] | None = None) -> None:
         """`on_new` is called for every file that was not in the cache."""
@@ -106,7 +106,7 @@ class FileHashes:
         """Number of files that were not hashed: too large, or over the rate limit."""
 
     def of(self, path: str) -> Hashed | None:
-        """The hashes of a regular file; None when it does not exist or was skipped."""
+        """Returns the hashes of a regular file; None if it does not exist or was skipped."""
         try:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode) or not status.st_size:
@@ -115,7 +115,7 @@ class FileHashes:
             with self._lock:
                 known = self._cache.get(key)
             return known or self._read(path, key)
-        except (OSError, ValueError):  # deleted, or an impossible name
+        except (OSError, ValueError):  # deleted, or an invalid name
             return None
 
     def _read(self, path: str, key: Key) -> Hashed | None:

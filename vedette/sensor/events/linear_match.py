@@ -1,12 +1,11 @@
-"""Regular expressions in linear time: an automaton in place of Python's backtracking engine.
+r"""Regular expressions in linear time: an automaton instead of Python's backtracking engine.
 
-`Automaton` is built from the tree of Python's own parser and answers one question, whether the
-expression occurs in a text. The time is at most (length of the text) x (size of the program),
-whatever the text is; mostly it is one dictionary lookup a character, because the sets of states
-that were met are cached (a lazily built DFA).
+`Automaton` is built from the tree of Python's own parser and decides whether the expression occurs
+in a text. The time is at most (length of the text) x (size of the program) for any text. Usually it
+is a dictionary lookup per character, because sets of states are cached (a lazily built DFA).
 
-Meanings are those of the server's engine (RE2): upper and lower case are the same, `.` is any
-character, `$` is the end of the text only, `\\w`, `\\d`, `\\s` are ASCII.
+Semantics are those of the server's engine (RE2): case is ignored, `.` is any character, `$` is only
+the end of the text, `\w`, `\d`, `\s` are ASCII.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from typing import Any, NamedTuple
 from ..limits import PATTERN_CACHE_MAX, PATTERN_PROGRAM_MAX
 
 _FLAGS = re.I | re.S | re.U | re.X | re.A
-_START, _OTHER, _WORD = 0, 1, 2  # what stands before a position; _START is also its end
+_START, _OTHER, _WORD = 0, 1, 2  # character before a position; _START also marks the end
 _CHAR, _SPLIT, _JUMP, _ASSERT, _MATCH = range(5)
 
 Test = Callable[[str], bool]
 
 
 class UnsupportedError(ValueError):
-    """An expression that this engine does not run; the text says why."""
+    """Raised for an expression that this engine does not support; the message tells why."""
 
 
 class _Step(NamedTuple):
-    """One instruction: `test` for _CHAR, `to` and `other` for jumps, `at` for _ASSERT."""
+    """An instruction: `test` for _CHAR, `to` and `other` for jumps, `at` for _ASSERT."""
 
     kind: int
     test: Test | None = None
@@ -39,7 +38,7 @@ class _Step(NamedTuple):
 
 
 class _State:
-    """Positions in the program before the next character, and what followed for characters."""
+    """Program positions before the next character, with cached transitions by character."""
 
     __slots__ = ("before", "next", "positions")
 
@@ -49,10 +48,10 @@ class _State:
 
 
 class Automaton:
-    """One expression. `found_in` may be called by several threads."""
+    """A compiled expression. `found_in` is thread-safe."""
 
     def __init__(self, tree: Any) -> None:
-        """`tree`: from Python's parser. UnsupportedError."""
+        """`tree` is from Python's parser. Raises UnsupportedError."""
         if tree.state.flags & ~int(_FLAGS):
             raise UnsupportedError("flags other than i, s and x")
         self._program: list[_Step] = []
@@ -79,7 +78,8 @@ class Automaton:
         self._first = _State(frozenset(), _START)
 
     def _advance(self, state: _State, character: str) -> _State | None:
-        """The state after one more character; None when the expression ended before it."""
+        """Returns the state after a further character; None if the expression was completed before
+        it."""
         kind = _WORD if _is_word(character) else _OTHER
         reached = self._reach(state, kind)
         following: _State | None = None
@@ -102,8 +102,8 @@ class Automaton:
         return made
 
     def _reach(self, state: _State, after: int) -> set[int] | None:
-        """The character tests that are next, from the state and from the start of the program (an
-        occurrence may begin anywhere); None when the end of the expression is reached."""
+        """Returns the next character tests, from the state and from the start of the program (an
+        occurrence may start anywhere); None if the end of the expression is reached."""
         seen, waiting, tests = set[int](), [0, *state.positions], set[int]()
         while waiting:
             at = waiting.pop()
@@ -205,7 +205,7 @@ _ASSERTIONS: dict[str, Callable[[int, int], bool]] = {
 
 
 def _test(name: str, argument: Any) -> Test:
-    """What one character has to be."""
+    """Returns the test for a single character."""
     if name == "ANY":
         return lambda _: True
     if name == "IN":
@@ -218,7 +218,7 @@ def _test(name: str, argument: Any) -> Test:
 
 
 def _class_test(items: Any) -> Test:
-    """A class in brackets, or a category."""
+    """Returns the test for a bracketed class or a category."""
     categories: list[Test] = []
     ranges: list[tuple[int, int]] = []
     is_negated = False
@@ -242,5 +242,5 @@ def _class_test(items: Any) -> Test:
 
 
 def _cases(character: str) -> tuple[str, ...]:
-    """The character in lower and upper case, as far as that is one character."""
+    """Returns the character in lower and upper case, if those are single characters."""
     return tuple(one for one in (character, character.lower(), character.upper()) if len(one) == 1)

@@ -1,13 +1,13 @@
-"""Patterns of on-sensor filters: globs, and a safe part of regular expressions.
+"""Patterns of on-sensor filters: globs, and a safe subset of regular expressions.
 
-Both take time linear in the length of the input, which an attacker chooses (paths, command
-lines): expressions run on an automaton (`linear_match`), a glob is a sequence of pieces of fixed
-length, each searched once. Expressions that a backtracking engine might take exponential time for
-(repeats or choices within a repeat, several unbounded repeats, references, lookaround) are
-refused when the filter arrives, and the health of the sensor says so.
+Both take time linear in the length of the input, which an attacker may choose (paths, command
+lines). Expressions run on an automaton (`linear_match`); a glob is a sequence of pieces of fixed
+length, each searched once. Expressions for which a backtracking engine may need exponential time
+(repeats or choices within a repeat, several unbounded repeats, references, lookaround) are rejected
+when the filter arrives, and the sensor's health reports it.
 
-A pattern means what it means on the server: upper and lower case are the same, a path filter is
-a glob unless it begins with `regex:` or `^`, or ends with `$`.
+A pattern has the same meaning as on the server: case is ignored, and a path filter is a glob unless
+it starts with `regex:` or `^`, or ends with `$`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,18 @@ from .linear_match import Automaton, UnsupportedError
 Match = Callable[[str], bool]
 _EXPRESSION_PREFIX = "regex:"
 _UNSAFE = {
-    "GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "POSSESSIVE_REPEAT",
-}  # fmt: skip
+    "GROUPREF",
+    "GROUPREF_EXISTS",
+    "ASSERT",
+    "ASSERT_NOT",
+    "ATOMIC_GROUP",
+    "POSSESSIVE_REPEAT",
+}
 _REPEATS = {"MAX_REPEAT", "MIN_REPEAT"}
 
 
 def _parser() -> Any:
-    """The module with Python's parser of expressions: `re._parser` since Python 3.11."""
+    """Returns the module with Python's expression parser: `re._parser` since Python 3.11."""
     try:
         return import_module("re._parser")
     except ImportError:  # before 3.11
@@ -37,11 +42,11 @@ def _parser() -> Any:
 
 
 class PatternError(ValueError):
-    """A pattern that this sensor does not run; the text says why."""
+    """Raised for a pattern that this sensor does not support; the message tells why."""
 
 
 def path(text: str) -> Match:
-    """A path filter: a glob, or what looks like an expression."""
+    """Compiles a path filter: a glob, or an expression if it looks like one."""
     if text.startswith(_EXPRESSION_PREFIX):
         return regex(text[len(_EXPRESSION_PREFIX) :])
     if text.startswith("^") or (text.endswith("$") and not text.endswith("\\$")):
@@ -50,7 +55,8 @@ def path(text: str) -> Match:
 
 
 def glob(text: str) -> Match:
-    """`*` for any characters, `/` too, `?` for one; over the whole path."""
+    """Compiles a glob for the whole path. `*` matches any characters including `/`, `?` matches
+    one."""
     if len(text) > PATTERN_CHARS_MAX:
         raise PatternError("the pattern is too long")
     pieces = [re.compile(_one_by_one(piece), re.I | re.S) for piece in text.split("*")]
@@ -65,8 +71,8 @@ def _one_by_one(piece: str) -> str:
 
 
 def _in_order(pieces: list[re.Pattern[str]], text: str) -> bool:
-    """Whether the pieces between the stars stand in the text one after the other. Each has a
-    fixed length, so the first place where one fits is the best."""
+    """Whether the pieces between the stars occur in the text in order. Each piece has a fixed
+    length, so its first match is the best."""
     first = pieces[0].match(text)
     if first is None:
         return False
@@ -86,7 +92,8 @@ def _fixed_length(piece: re.Pattern[str]) -> int:
 
 
 def regex(text: str) -> Match:
-    """A search for a regular expression of the safe part. PatternError for another."""
+    """Compiles a search for a regular expression of the safe subset. Raises PatternError for
+    others."""
     if len(text) > PATTERN_CHARS_MAX:
         raise PatternError("the pattern is too long")
     core = text
@@ -108,8 +115,8 @@ def regex(text: str) -> Match:
 
 
 def _choices(tree: Any, *, repeated: bool) -> int:
-    """In how many ways the pattern may be tried at one place, at most; PatternError for what
-    may run away."""
+    """Returns the maximum number of ways to match the pattern at a position. Raises PatternError
+    for constructs that may take exponential time."""
     found = 1
     for operation, argument in tree:
         name = str(operation)

@@ -1,7 +1,7 @@
 """The table of running processes, which gives every event a stable process key.
 
-A process enters the table from the scan at start, a fork, an exec, or its first observed action. It
-is reported lazily: a fork that does nothing and executes nothing costs nothing.
+A process is added by the scan at start, a fork, an exec, or its first observed action. It is
+reported lazily: a fork that does nothing and executes nothing costs nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """One process; `is_reported` when its start was emitted."""
+    """A process. `is_reported` is True once its start was emitted."""
 
     __slots__ = (
         "applied_filters",
@@ -68,13 +68,13 @@ class Process:
         self.uid, self.loginuid, self.sid = found.uid, found.loginuid, found.sid
 
     def inherit(self, parent: Process) -> None:
-        """A fork runs its parent's program until it executes another."""
+        """Copies the parent's program, which a fork runs until it executes another."""
         self.path, self.cmdline, self.cwd = parent.path, parent.cmdline, parent.cwd
         self.uid, self.loginuid, self.sid = parent.uid, parent.loginuid, parent.sid
 
 
 class Processes:
-    """The table, by pid. For the assembling thread only."""
+    """The table, by pid. Only for the assembling thread."""
 
     def __init__(self, boot: Boot) -> None:
         self._boot = boot
@@ -88,14 +88,14 @@ class Processes:
         return self._by_pid.get(pid)
 
     def scan(self) -> list[Process]:
-        """Loads all running processes that have a program; parents come first where pids allow."""
+        """Loads all running processes that have a program. Parents come first where pids allow."""
         found = [process for pid in procfs.pids() if (process := self.load(pid)) is not None]
         for process in found:
             process.take_parent(self._by_pid.get(process.ppid), process.ppid)
         return [process for process in found if not process.path.startswith("[")]
 
     def load(self, pid: int, not_after_us: int = 0) -> Process | None:
-        """Loads an unknown process from /proc; None when it ended, or started later than
+        """Loads an unknown process from /proc. Returns None if it ended or started later than
         `not_after_us`."""
         found = procfs.find(pid)
         if found is None:
@@ -110,8 +110,8 @@ class Processes:
         return process
 
     def get_or_create(self, pid: int, time_us: int, exe: str = "", uid: int = -1) -> Process:
-        """The process that acted at that time; for one that ended already, from the event's own
-        members."""
+        """Returns the process that acted at that time. If it already ended, creates it from the
+        members of the event."""
         known = self._by_pid.get(pid)
         if known is None or known.start_us > time_us + SAME_PROCESS_US:
             ended = self._ended.get(pid)
@@ -131,7 +131,7 @@ class Processes:
         self._keep(process)
 
     def executed(self, observed: Executed) -> Process | None:
-        """The process of an exec, with its new program; None when /proc only repeats an audit
+        """Returns the process of an exec, with its new program; None if /proc only repeats an audit
         record."""
         process = self._by_pid.get(observed.pid)
         if process is not None and not observed.is_exact:
@@ -150,7 +150,7 @@ class Processes:
         return process
 
     def _is_another(self, process: Process, observed: Executed) -> bool:
-        """Whether the pid was reused and the exit of the former process missed."""
+        """Whether the pid was reused and the exit of the former process was missed."""
         if process.ppid == observed.ppid:
             return False
         ticks = procfs.start_ticks(observed.pid)
@@ -159,7 +159,7 @@ class Processes:
         return self._boot.start_us(ticks) > process.start_us + START_TICKS_APART_MAX * TICK_US
 
     def _use_procfs_start(self, process: Process, time_us: int) -> None:
-        """Takes the start time from /proc while the process exists: it stays the same over
+        """Takes the start time from /proc while the process exists, because that is stable across
         restarts."""
         ticks = procfs.start_ticks(process.pid)
         if ticks is not None:
@@ -168,8 +168,8 @@ class Processes:
                 process.start_us = start_us
 
     def ended(self, pid: int, time_us: int) -> Process | None:
-        """Moves a process to the list of ended ones, where it stays for a while: files that it
-        wrote are still being hashed."""
+        """Moves a process to the ended processes, where it stays for a while: files that it wrote
+        are still being hashed."""
         process = self._by_pid.pop(pid, None)
         if process is not None:
             self._ended.pop(pid, None)

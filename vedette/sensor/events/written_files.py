@@ -1,7 +1,8 @@
-"""Reports the last write of a file: hashed once it was left alone for a second after a close.
+"""Reports the last write of a file. The file is hashed when it was unchanged for a second after a
+close.
 
-Repeated writes are one event with the final hash. The amount of data read is limited (`limits`): a
-file over the limit is reported without a hash.
+Repeated writes are a single event with the final hash. The amount of data read is limited
+(`limits`): a file over the limit is reported without a hash.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ class _Waiting:
 
 
 class WrittenFiles:
-    """An open fanotify watch on the file systems. One thread calls `poll`, often."""
+    """An open fanotify watch on file systems. A single thread calls `poll` frequently."""
 
     def __init__(
         self, hashes: FileHashes, mounts: list[str], put: Callable[[list[Observation]], None]
     ) -> None:
-        """OSError when nothing can be watched. Without `mounts`: all local file systems."""
+        """Raises OSError if nothing can be watched. Without `mounts`, watches all local file
+        systems."""
         self._hashes, self._put = hashes, put
         self._group = fanotify.Group(asks=False)
         self._watched: set[str] = set()
@@ -50,7 +52,8 @@ class WrittenFiles:
             raise
 
     def watch_new_mounts(self) -> None:
-        """Watches file systems mounted since. OSError when none can be watched."""
+        """Watches file systems mounted since the last call. Raises OSError if none can be
+        watched."""
         failure: OSError | None = None
         for mount in self._wanted or local_mounts():
             if mount in self._watched:
@@ -67,7 +70,7 @@ class WrittenFiles:
         self._group.close()
 
     def poll(self) -> None:
-        """Reads close events, and reports files that were left alone long enough."""
+        """Reads close events, and reports files that were unchanged long enough."""
         for _ in range(FANOTIFY_READS_MAX):
             events = list(self._read())
             for event in events:
@@ -98,7 +101,7 @@ class WrittenFiles:
         path = os.readlink(f"/proc/self/fd/{event.handle}")
         if not stat.S_ISREG(status.st_mode) or path.startswith(_EXCLUDED_PREFIXES):
             return
-        if not status.st_nlink:  # deleted already: audit reports that
+        if not status.st_nlink:  # already deleted; audit reports that
             return
         key = status.st_dev, status.st_ino
         now_us = time.time_ns() // 1_000
@@ -113,7 +116,7 @@ class WrittenFiles:
 
     def _report(self, now: float) -> None:
         due = []
-        for key, waiting in self._waiting.items():  # ordered by their last close
+        for key, waiting in self._waiting.items():  # ordered by last close
             if waiting.due_at > now:
                 break
             due.append(key)
@@ -122,7 +125,7 @@ class WrittenFiles:
             self._put([_report_of(waiting, self._hashes, with_hash=True)])
 
     def flush(self) -> None:
-        """Reports all waiting files: the sensor stops."""
+        """Reports all waiting files. Called when the sensor stops."""
         self._report(float("inf"))
 
 

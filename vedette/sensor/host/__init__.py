@@ -1,1 +1,1 @@
-"""Facts about the host, durable files, and how the program starts itself."""
+"""Facts about the host, and how the program starts itself."""

@@ -1,4 +1,4 @@
-"""Facts about the host that enrolment and check-in report."""
+"""Facts about the host for enrollment and check-in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORKSTATION_CHASSIS = frozenset(
 
 
 def facts(hostname: str) -> dict[str, Any]:
-    """The member `host` of an enrolment."""
+    """Returns the member `host` of an enrollment."""
     system = platform.uname()
     return {
         "hostname": hostname or socket.gethostname(),
@@ -43,8 +43,8 @@ def facts(hostname: str) -> dict[str, Any]:
 
 
 def host_type(root: Path = Path("/")) -> str:
-    """ "workstation" or "server", by the chassis type of the firmware, else by whether there is a
-    display manager; "" where neither is known."""
+    """Returns "workstation" or "server", from the chassis type of the firmware, else from the
+    presence of a display manager; "" if neither is available."""
     chassis = _text(str(root / "sys/class/dmi/id/chassis_type"))
     if chassis in _SERVER_CHASSIS:
         return "server"
@@ -68,13 +68,13 @@ def utc_offset_min() -> int:
 
 
 def volume() -> tuple[int, int]:
-    """Total and free bytes of the root file system."""
+    """Returns total and free bytes of the root file system."""
     status = os.statvfs("/")
     return status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize
 
 
 def adapters() -> list[dict[str, str]]:
-    """IP and hardware addresses of the network interfaces, without loopback."""
+    """Returns IP and hardware addresses of the network interfaces, without loopback."""
     macs = {index: _text(f"/sys/class/net/{name}/address") for index, name in socket.if_nameindex()}
     found = []
     for index, ip in _addresses():
@@ -93,7 +93,7 @@ def _addresses() -> list[tuple[int, str]]:
 
 
 def _address(body: bytes) -> tuple[int, str] | None:
-    """Interface index and address of one `ifaddrmsg` message."""
+    """Returns interface index and address from an `ifaddrmsg` message."""
     family, _, _, _, index = struct.unpack_from("=BBBBI", body)
     values, at = {}, 8
     while at + 4 <= len(body):

@@ -1,11 +1,11 @@
 """The kernel's audit system: as its daemon with the sensor's rules, or as a listener.
 
-Where an auditd runs, it keeps its pid, rules and log: the sensor listens to the multicast group and
-adds no rules, because each would fill the auditd's log too. Otherwise the sensor becomes the daemon
-with its own rules (`audit_rules`). The previous state is saved to a file first and restored at
-stop, or at the next start after a crash.
+If an auditd runs, it keeps its pid, rules and log. The sensor then listens to the multicast group
+and adds no rules, because each rule would also fill the auditd's log. Otherwise the sensor becomes
+the daemon with its own rules (`audit_rules`). The previous state is first saved to a file, and
+restored at stop, or at the next start after a crash.
 
-Surprises: a second daemon can register only if this process lets it (record type `replace`), so the
+Surprises: a second daemon can register only if this process permits it (record type `replace`); the
 sensor then steps down (see `sources`). A stopped daemon leaves its rules and the enabled flag
 behind.
 """
@@ -40,16 +40,24 @@ class Status(dict[str, int]):
 
 
 _MEMBERS = (
-    "mask", "enabled", "failure", "pid", "rate_limit", "backlog_limit", "lost", "backlog",
-    "features", "backlog_wait_time",
-)  # fmt: skip
+    "mask",
+    "enabled",
+    "failure",
+    "pid",
+    "rate_limit",
+    "backlog_limit",
+    "lost",
+    "backlog",
+    "features",
+    "backlog_wait_time",
+)
 
 
 class AuditControl:
     """Requests to the kernel over a socket of their own."""
 
     def __init__(self) -> None:
-        """OSError without an audit system or without the privilege."""
+        """Raises OSError without an audit system or without the privilege."""
         self._socket = open_socket(NETLINK_AUDIT)
         self._sequence = 0
 
@@ -73,7 +81,7 @@ class AuditControl:
         return self._ask(_LIST_RULES, flags=DUMP)
 
     def add(self, rule: bytes) -> bool:
-        """Returns False when the kernel does not support a field of the rule."""
+        """Adds a rule. Returns False if the kernel does not support a field of the rule."""
         try:
             self._ask(_ADD_RULE, rule)
         except NetlinkError as error:
@@ -83,15 +91,15 @@ class AuditControl:
         return True
 
     def delete(self, rule: bytes) -> None:
-        with contextlib.suppress(NetlinkError):  # deleted already
+        with contextlib.suppress(NetlinkError):  # already deleted
             self._ask(_DELETE_RULE, rule)
 
 
 class AuditSession:
-    """The use of the audit system from `begin` to `end`."""
+    """Use of the audit system from `begin` to `end`."""
 
     def __init__(self, state: Path) -> None:
-        """`state`: the file with the previous state of the audit system."""
+        """`state` is the file for the previous state of the audit system."""
         self._state = state
         self.is_daemon = False
         self.refused_rules = 0
@@ -103,7 +111,7 @@ class AuditSession:
         return self._control.status()
 
     def begin(self, rules: Iterable[bytes], *, may_own: bool) -> socket.socket:
-        """Returns a socket that receives the records. OSError without the privilege.
+        """Returns a socket that receives the records. Raises OSError without the privilege.
 
         With the privilege to read but not to change, as in a container, it listens.
         """
@@ -138,7 +146,7 @@ class AuditSession:
         self.refused_rules += sum(not self._control.add(rule) for rule in rules)
 
     def end(self) -> None:
-        """Restores what was changed; may be called twice."""
+        """Restores the previous state. May be called twice."""
         with contextlib.suppress(OSError):  # the next start restores the rest
             restore(self._state, self._control)
         if self.is_daemon:
@@ -158,11 +166,11 @@ def _register(records: socket.socket) -> None:
 
 
 def restore(state: Path, control: AuditControl) -> bool:
-    """Undoes what a session that did not end changed; returns whether there was one.
+    """Undoes the changes of a session that did not end. Returns whether there was such a session.
 
-    Only values that are still the sensor's are restored: an operator's later changes stay. Audit is
-    disabled before the rules are deleted, so that their deletion is not recorded. OSError when the
-    kernel does not answer: the file stays for another attempt.
+    Restores only values that the sensor set: later changes by an operator remain. Disables audit
+    before it deletes the rules, so that their deletion is not recorded. Raises OSError if the
+    kernel does not answer; the file then remains for another attempt.
     """
     try:
         saved = json.loads(state.read_bytes())
@@ -191,5 +199,5 @@ def _restore_values(control: AuditControl, before: dict[str, int]) -> None:
 
 
 def boot_id() -> str:
-    """The kernel's random id of this boot."""
+    """Returns the kernel's random id of this boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

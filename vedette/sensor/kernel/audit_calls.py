@@ -1,7 +1,7 @@
-"""Converts audited system calls to observations: one function for each kind of call.
+"""Converts audited system calls to observations, with a function for each kind of call.
 
 `MAKE` is the dispatch table. Relative paths are resolved against the working directory of the
-process as the kernel would; paths below /proc, /sys and /dev are ignored.
+process, as the kernel does. Paths below /proc, /sys and /dev are ignored.
 """
 
 from __future__ import annotations
@@ -101,12 +101,13 @@ def _is_file(path: bytes) -> bool:
 
 
 def _full(call: Call, path: bytes, folder: bytes) -> str:
-    """Absolute path. `folder`: the register with the directory descriptor, empty if none."""
+    """Returns the absolute path. `folder` is the register with the directory descriptor, empty if
+    none."""
     name = value(member(path, b" name="))
     if name.startswith("/"):
         return joined("/", name)
     if folder and not folder.decode().endswith(_AT_FDCWD):
-        try:  # the process may have ended; then use its working directory
+        try:  # falls back to the working directory if the process ended
             number = int(folder, 16) & 0xFFFFFFFF
             return joined(os.readlink(f"/proc/{call.pid}/fd/{number}"), name)
         except OSError:
@@ -174,7 +175,7 @@ def _linked(call: Call) -> list[Observation]:
 def _connected(call: Call) -> list[Observation]:
     found = address(member(call.first(SOCKADDR), b"saddr="))
     if found is None or not found[1]:
-        return []  # another family, or the resolver asking for a source address
+        return []  # another family, or the resolver looking for a source address
     number = call.argument(call.a0) & 0xFFFFFFFF
     inbound = call.name != "connect"
     if inbound and call.exit < 0:
@@ -246,4 +247,4 @@ MAKE: dict[str, Callable[[Call], list[Observation]]] = {
     "init_module": _module,
     "finit_module": _module,
 }
-"""Converter by the name of the system call."""
+"""Converters by the name of the system call."""

@@ -1,7 +1,7 @@
-"""Parses raw audit records: the records of one event share a serial number and end with EOE.
+"""Parses raw audit records. The records of an event share a serial number and end with EOE.
 
-The hot path of the sensor: a program start is six records. Irrelevant record types are skipped by
-their number; other records are kept unparsed until their event is complete.
+The hot path of the sensor: a program start yields six records. Irrelevant record types are skipped
+by number; other records are kept unparsed until their event is complete.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAY_FAIL = frozenset({"connect", "exit_group"})
 
 
 class AuditParser:
-    """Datagrams in, observations out. Not safe for threads."""
+    """Converts datagrams to observations. Not thread-safe."""
 
     def __init__(self) -> None:
         self._pending: dict[bytes, list[Record]] = {}
@@ -34,7 +34,7 @@ class AuditParser:
         """Number of events evicted before their last record."""
 
     def feed(self, data: bytes) -> list[Observation]:
-        """Parses one datagram from the kernel: netlink header and record."""
+        """Parses a datagram from the kernel: netlink header and record."""
         kind = int.from_bytes(data[4:6], "little")
         if kind not in _WANTED:
             return []

@@ -1,7 +1,7 @@
 """The sensor's audit rules in the kernel's binary form (`struct audit_rule_data`).
 
-All carry the sensor's key, which distinguishes them from an operator's. `rules` lists the system
-calls and the filters that the kernel applies: an event dropped in the kernel costs the sensor
+All carry the sensor's key, which distinguishes them from an operator's rules. `rules` returns the
+rules for system calls and the kernel's filters: an event dropped in the kernel costs the sensor
 nothing.
 """
 
@@ -29,14 +29,24 @@ _WRITE_FLAGS = 0o103  # O_WRONLY, O_RDWR, O_CREAT
 _INET, _INET6 = 2, 10
 _PTRACE_OPENS = (4, 5, 16, 0x4206)  # POKETEXT, POKEDATA, ATTACH, SEIZE
 _CHANGES = (
-    "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "symlink",
-    "symlinkat", "truncate", "creat",
-)  # fmt: skip
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "truncate",
+    "creat",
+)
 
 
 @dataclass(frozen=True)
 class Field:
-    """One condition of a rule; texts are in the rule's buffer."""
+    """A condition of a rule. Texts are in the rule's buffer."""
 
     name: int
     value: int
@@ -46,8 +56,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Scope:
-    """Whom the rules apply to: everybody but the sensor, or one user only (tests). File operations
-    of `quiet_programs` are not recorded."""
+    """Processes that the rules apply to: all except the sensor, or a single user (tests). File
+    operations of `quiet_programs` are not recorded."""
 
     own_pid: int
     uid: int | None = None
@@ -81,8 +91,8 @@ def _call(machine: Machine, names: tuple[str, ...], fields: tuple[Field, ...]) -
 
 
 def machine_rules(machine: Machine, scope: Scope, *, with_ends: bool) -> list[bytes]:
-    """The rules for one calling convention. `with_ends`: also process exits, where the proc
-    connector is unavailable."""
+    """Returns the rules for a calling convention. `with_ends` adds process exits, for hosts where
+    the proc connector is unavailable."""
     who, done = scope.fields(), Field(_SUCCESS, 1)
     made = _call(machine, ("execve", "execveat"), (done, *who))
     made += _call(machine, _CHANGES, (done, *who))
@@ -90,7 +100,7 @@ def machine_rules(machine: Machine, scope: Scope, *, with_ends: bool) -> list[by
     flags_at = {"open": 1, "openat": 2}
     for name, at in flags_at.items():
         made += _call(machine, (name,), (done, Field(_ARGUMENT + at, _WRITE_FLAGS, _ANY_BIT), *who))
-    for family in (_INET, _INET6):  # a connection that is still being made has not succeeded
+    for family in (_INET, _INET6):  # a connection in progress has not succeeded yet
         made += _call(machine, ("connect", "accept", "accept4"), (Field(_FAMILY, family), *who))
     for request in _PTRACE_OPENS:
         made += _call(machine, ("ptrace",), (done, Field(_ARGUMENT, request), *who))
@@ -101,8 +111,8 @@ def machine_rules(machine: Machine, scope: Scope, *, with_ends: bool) -> list[by
 
 
 def quiet_rules() -> list[bytes]:
-    """Exclusions: writes to /dev/null, and records that repeat a command line. They come first,
-    because the first matching rule decides."""
+    """Returns exclusions: writes to /dev/null, and records that repeat a command line. They come
+    first, because the first matching rule decides."""
     null = b"/dev/null"
     return [
         _encode(
@@ -116,7 +126,7 @@ def quiet_rules() -> list[bytes]:
 
 
 def _quiet_program_rules(machine: Machine, program: str) -> list[bytes]:
-    """Excludes the file operations of a program; its starts and connections are recorded."""
+    """Excludes the file operations of a program. Its starts and connections are still recorded."""
     names = ("open", "openat", "openat2", *_CHANGES)
     numbers = [machine.numbers[name] for name in names if name in machine.numbers]
     exe = Field(_EXE, 0, text=program.encode("utf-8", "surrogateescape"))
@@ -125,7 +135,7 @@ def _quiet_program_rules(machine: Machine, program: str) -> list[bytes]:
 
 
 def rules(machines: Iterable[Machine], scope: Scope, *, with_ends: bool) -> list[bytes]:
-    """All rules, in the order in which they have to be added."""
+    """Returns all rules, in the order in which they must be added."""
     made = quiet_rules()
     for machine in machines:
         for program in scope.quiet_programs:
@@ -136,7 +146,7 @@ def rules(machines: Iterable[Machine], scope: Scope, *, with_ends: bool) -> list
 
 
 def is_ours(rule: bytes) -> bool:
-    """Whether a rule that the kernel listed carries the sensor's key."""
+    """Whether a rule listed by the kernel carries the sensor's key."""
     names = struct.unpack_from(f"={_WORDS}I", rule, _FIXED.size + 4 * _WORDS)
     count = _FIXED.unpack_from(rule)[2]
     return _KEY in names[:count] and rule.rstrip(b"\0").endswith(KEY)

@@ -1,7 +1,7 @@
 """Values of audit records: texts, arguments, socket addresses
 (docs/telemetry-formats.md#linux-audit).
 
-A value is quoted, or hexadecimal when it contains a space, a quote or a control character. The
+A value is quoted, or hexadecimal if it contains a space, a quote or a control character. The
 functions work on bytes and avoid copies: they run thousands of times a second.
 """
 
@@ -28,7 +28,7 @@ def value(raw: bytes) -> str:
 
 
 def member(text: bytes, name: bytes, start: int = 0) -> bytes:
-    """The raw value after ` name=`; empty when there is none."""
+    """Returns the raw value after `name`, which includes ` ` and `=`; empty if there is none."""
     at = text.find(name, start)
     if at < 0:
         return b""
@@ -38,7 +38,7 @@ def member(text: bytes, name: bytes, start: int = 0) -> bytes:
 
 
 def arguments(texts: list[bytes]) -> str:
-    """The command line of the EXECVE records of one event, in their order.
+    """Returns the command line from the EXECVE records of an event, in their order.
 
     A long argument is split into `a1[0]= a1[1]=` after `a1_len=`, over several records.
     """
@@ -61,7 +61,7 @@ def _joined(parts: list[bytes]) -> str:
 
 
 def address(raw: bytes) -> tuple[str, int] | None:
-    """IP address and port of `saddr=`; None for other families and damaged values."""
+    """Returns IP address and port of `saddr=`; None for other families and damaged values."""
     try:
         packed = bytes.fromhex(raw.decode())
     except ValueError:
@@ -77,7 +77,7 @@ def address(raw: bytes) -> tuple[str, int] | None:
 
 
 def joined(folder: str, name: str) -> str:
-    """Joins and normalises a path without asking the file system."""
+    """Joins and normalizes a path without accessing the file system."""
     if not name.startswith("/"):
         name = f"{folder.rstrip('/')}/{name}"
     if "/." not in name and "//" not in name:

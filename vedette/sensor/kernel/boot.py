@@ -1,8 +1,8 @@
 """The boot time, which converts the kernel's clocks to wall-clock times.
 
-The kernel gives process start times in ticks since boot. The wall clock moves when it is set, so
-the boot time is saved once per boot: a process keeps its key for its life, also over restarts of
-the sensor.
+The kernel reports process start times in ticks since boot. The wall clock jumps when it is set, so
+the boot time is saved once per boot: a process keeps its key for its lifetime, also across restarts
+of the sensor.
 """
 
 from __future__ import annotations
@@ -21,29 +21,31 @@ TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Boot:
-    """One boot of the machine; `began_us` on the wall clock."""
+    """A boot of the machine. `began_us` is its wall-clock time."""
 
     id: str
     began_us: int
 
     def start_us(self, ticks: int) -> int:
-        """Wall-clock time of `starttime` in /proc/PID/stat, microseconds."""
+        """Returns the wall-clock time (us) of `starttime` in /proc/PID/stat."""
         return self.began_us + ticks * TICK_US
 
     def of_monotonic_us(self, monotonic_ns: int, suspended_ns: int) -> int:
-        """Wall-clock time of a proc connector time stamp, truncated to ticks like /proc."""
+        """Returns the wall-clock time (us) of a proc connector time stamp, truncated to ticks like
+        /proc."""
         ticks = (monotonic_ns + suspended_ns) // 1_000 // TICK_US
         return self.start_us(ticks)
 
 
 def suspended_ns() -> int:
-    """Time that the machine was suspended since boot; the proc connector's clock leaves it out."""
+    """Returns the time (ns) that the machine was suspended since boot. The proc connector's clock
+    omits it."""
     slept = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
     return slept if slept > 1_000_000 else 0
 
 
 def load(path: Path) -> Boot:
-    """The boot time as first saved in this boot."""
+    """Returns the boot time as first saved in this boot."""
     now = boot_id()
     try:
         saved = json.loads(path.read_bytes())

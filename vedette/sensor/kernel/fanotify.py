@@ -39,7 +39,7 @@ _libc.fanotify_mark.argtypes = (
 
 
 class Event(NamedTuple):
-    """The receiver owns `handle`; it is -1 after a queue overflow."""
+    """A fanotify event. The receiver owns `handle`, which is -1 after a queue overflow."""
 
     mask: int
     handle: int
@@ -54,16 +54,16 @@ def _checked(result: int) -> int:
 
 
 class Group:
-    """One fanotify group. OSError without kernel support or privilege."""
+    """A fanotify group. Raises OSError without kernel support or privilege."""
 
     def __init__(self, *, asks: bool) -> None:
-        """`asks`: the group decides on permission events and is read without blocking."""
+        """If `asks` is True, the group decides on permission events."""
         flags = _CLOEXEC | _NONBLOCK | (_CLASS_CONTENT if asks else _CLASS_NOTIFY)
         opened = os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE | os.O_NOATIME
         self.handle = _checked(_libc.fanotify_init(flags, opened))
 
     def close(self) -> None:
-        """The kernel allows what it had suspended for this group."""
+        """Closes the group. The kernel then allows the execs that it had suspended for it."""
         os.close(self.handle)
 
     def watch(self, mount: str, mask: int) -> None:
@@ -71,7 +71,8 @@ class Group:
         self._mark(_ADD | _FILESYSTEM, mask, _HERE, mount.encode("utf-8", "surrogateescape"))
 
     def ignore(self, handle: int, mask: int) -> None:
-        """Suppresses such events of this file until it is written to. OSError before Linux 5.19."""
+        """Suppresses such events of this file until it is written to. Raises OSError before Linux
+        5.19."""
         path = f"/proc/self/fd/{handle}".encode()
         self._mark(_IGNORED_MARKS, mask, _HERE, path)
 
@@ -83,8 +84,8 @@ class Group:
         _checked(_libc.fanotify_mark(self.handle, flags, mask, folder, path))
 
     def read(self) -> Iterator[Event]:
-        """The events available now. OSError (EMFILE, EPERM for a file that cannot be opened) costs
-        one event only."""
+        """Yields the events available now. An OSError (EMFILE, or EPERM for a file that cannot be
+        opened) loses only a single event."""
         try:
             data = os.read(self.handle, FANOTIFY_READ_BYTES)
         except BlockingIOError:

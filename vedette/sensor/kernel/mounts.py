@@ -1,4 +1,4 @@
-"""Local file systems that hold programs and user files."""
+"""Local file systems that contain programs and user files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = frozenset(
 
 
 def local_mounts() -> list[str]:
-    """One mount point of every file system of a supported type."""
+    """Returns a mount point of every file system of a supported type."""
     found: dict[int, str] = {}
     for line in Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines():
         _, point, kind = line.split(" ")[:3]

@@ -1,8 +1,8 @@
 """Netlink messages and sockets, shared by audit, proc connector and sock_diag.
 
 A message is `length u32, type u16, flags u16, sequence u32, port u32`, then its body, padded to
-four bytes. The length of audit records is wrong by the 16 bytes of the header, so a datagram is
-taken as one message there.
+four bytes. The length of audit records is wrong by the 16 bytes of the header, so audit code treats
+a datagram as a single message.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _SO_RCVBUFFORCE = 33
 
 
 class NetlinkError(OSError):
-    """The kernel refused a request; see `errno`."""
+    """Raised if the kernel refused a request; see `errno`."""
 
 
 def open_socket(protocol: int, groups: int = 0) -> socket.socket:
-    """A bound netlink socket with a large receive buffer. OSError without kernel support."""
+    """Returns a bound netlink socket with a large receive buffer. Raises OSError without kernel
+    support."""
     found = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
     try:
         found.bind((0, groups))
@@ -40,12 +41,12 @@ def open_socket(protocol: int, groups: int = 0) -> socket.socket:
 
 
 def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
-    """Encodes one message."""
+    """Encodes a netlink message: header and body."""
     return HEADER.pack(HEADER_BYTES + len(body), kind, flags, sequence, 0) + body
 
 
 def messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Type, sequence and body of each message of a datagram."""
+    """Yields type, sequence and body of each message of a datagram."""
     at = 0
     while at + HEADER_BYTES <= len(data):
         length, kind, _, sequence, _ = HEADER.unpack_from(data, at)
@@ -56,17 +57,17 @@ def messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def raise_refusal(body: bytes) -> None:
-    """Raises NetlinkError for an error message that is no acknowledgement."""
+    """Raises NetlinkError for an error message that is not an acknowledgement."""
     (number,) = struct.unpack_from("=i", body)
     if number:
         raise NetlinkError(-number, os.strerror(-number))
 
 
 def request(found: socket.socket, kind: int, flags: int, sequence: int, body: bytes) -> list[bytes]:
-    """Sends a request and returns the bodies of its answers: up to the acknowledgement with ACK, up
-    to the end of a dump with DUMP, else one.
+    """Sends a request. Returns the bodies of the answers: up to the acknowledgement with ACK, up to
+    the end of a dump with DUMP, else a single one.
 
-    NetlinkError when the kernel refuses, TimeoutError when it does not answer.
+    Raises NetlinkError if the kernel refuses, TimeoutError if it does not answer.
     """
     found.settimeout(NETLINK_WAIT_S)
     found.send(message(kind, flags | REQUEST, sequence, body))

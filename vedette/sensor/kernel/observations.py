@@ -1,6 +1,6 @@
-"""What the sources observe, before it is attributed to a process.
+"""Observations of the sources, before attribution to a process.
 
-Times are microseconds of the wall clock; pids are those of the sensor's pid namespace.
+Times are microseconds of the wall clock. Pids belong to the sensor's pid namespace.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Executed:
     loginuid: int
     sid: int
     is_exact: bool = True
-    """False when read from /proc afterwards: it may be a later program of the process."""
+    """False if read from /proc afterwards, so that it may be a later program of the process."""
 
 
 @dataclass
 class Forked:
-    """A process forked."""
+    """A process created a child process."""
 
     time_us: int
     parent: int
@@ -38,7 +38,7 @@ class Forked:
 
 @dataclass
 class Ended:
-    """A process exited; `exit_code` as in a shell (128 + signal)."""
+    """A process exited. `exit_code` is as in a shell (128 + signal)."""
 
     time_us: int
     pid: int
@@ -47,7 +47,7 @@ class Ended:
 
 @dataclass
 class FileChanged:
-    """`action`: create, write, last_write, delete, or rename (then `to` is set)."""
+    """A file changed. `action` is create, write, last_write, delete, or rename (with `to`)."""
 
     time_us: int
     pid: int
@@ -63,7 +63,7 @@ class FileChanged:
 
 @dataclass
 class Connected:
-    """An outgoing or accepted connection; `exit_code` is the result of the system call."""
+    """An outgoing or accepted connection. `exit_code` is the result of the system call."""
 
     time_us: int
     pid: int
@@ -81,7 +81,7 @@ class Connected:
 
 @dataclass
 class Accessed:
-    """A process accessed the memory of another."""
+    """A process accessed the memory of another process."""
 
     time_us: int
     pid: int
@@ -104,7 +104,7 @@ class Loaded:
 
 @dataclass
 class Blocked:
-    """A banned program was denied to start."""
+    """The start of a banned program was denied."""
 
     time_us: int
     pid: int

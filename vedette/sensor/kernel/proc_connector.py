@@ -1,8 +1,8 @@
 """The kernel's proc connector: forks, execs and exits of every process, without arguments.
 
 It reports what audit rules miss: processes outside an auditd's rules, forks without an exec, exits
-by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It exists only in the initial network and
-user namespace; elsewhere opening it raises OSError.
+by a signal. A message is `nlmsghdr, cn_msg, proc_event`. It is available only in the initial
+network and user namespace; elsewhere, opening it raises OSError.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _DONE = 3
 _CN = struct.Struct("=IIIIHH")
 _LISTEN = 1
 _FORK, _EXEC, _EXIT = 0x1, 0x2, 0x80000000
-_EVENT = struct.Struct("=IIQ")  # what, cpu, monotonic nanoseconds
+_EVENT = struct.Struct("=IIQ")  # event type, cpu, monotonic nanoseconds
 _EVENT_AT = HEADER_BYTES + 20
 _DATA_AT = _EVENT_AT + 16
 _FOUR = struct.Struct("=iiii")
 
 
 class ProcConnector:
-    """An open connector; `with_execs`: audit does not report program starts."""
+    """An open connector. `with_execs` is set if audit does not report program starts."""
 
     def __init__(self, boot: Boot, suspended_ns: int, *, with_execs: bool) -> None:
         self._boot = boot
@@ -39,9 +39,7 @@ class ProcConnector:
         self.socket: socket.socket = open_socket(_NETLINK_CONNECTOR, groups=_INDEX)
         wanted = _FORK | _EXIT | (_EXEC if with_execs else 0)
         try:
-            self._listen(
-                struct.pack("=II", _LISTEN, wanted)
-            )  # filtered in the kernel since Linux 6.6
+            self._listen(struct.pack("=II", _LISTEN, wanted))  # the kernel filters since Linux 6.6
         except OSError:
             self._listen(struct.pack("=I", _LISTEN))
         self._wanted = wanted
@@ -55,7 +53,7 @@ class ProcConnector:
             self.socket.close()
 
     def feed(self, data: bytes) -> list[Observation]:
-        """Parses one datagram. Threads are ignored."""
+        """Parses a datagram. Ignores threads."""
         if len(data) < _DATA_AT + 16:
             return []
         what, _, at_ns = _EVENT.unpack_from(data, _EVENT_AT)
@@ -86,7 +84,7 @@ class ProcConnector:
     @staticmethod
     def _executed(time_us: int, pid: int) -> list[Observation]:
         found = procfs.find(pid)
-        if found is None:  # ended already; the fork and the exit are still reported
+        if found is None:  # already ended; the fork and the exit are still reported
             return []
         return [
             Executed(

@@ -14,7 +14,7 @@ _UNSET = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class ProcessInfo:
-    """A process in /proc; `start_ticks` since boot."""
+    """A process in /proc. `start_ticks` counts from boot."""
 
     pid: int
     ppid: int
@@ -28,20 +28,20 @@ class ProcessInfo:
 
 
 def pids() -> list[int]:
-    """All pids, ascending."""
+    """Returns all pids, ascending."""
     return sorted(int(name) for name in os.listdir("/proc") if name.isdecimal())
 
 
 def start_ticks(pid: int) -> int | None:
-    """Field 22 of stat; None when there is no such process."""
+    """Returns field 22 of stat; None if there is no such process."""
     fields = _stat(pid)
     return int(fields[_STAT_STARTTIME]) if fields else None
 
 
 def find(pid: int) -> ProcessInfo | None:
-    """All fields of a running process; None when it ended or its pid was reused meanwhile.
+    """Returns all fields of a running process; None if it ended or its pid was reused meanwhile.
 
-    Kernel threads have no program: their path is their name in brackets.
+    Kernel threads have no program; their path is their name in brackets.
     """
     fields = _stat(pid)
     if not fields:

@@ -24,8 +24,8 @@ class Reader(threading.Thread):
         *,
         is_prompt: bool,
     ) -> None:
-        """`is_prompt`: read every datagram at once, because what it refers to is short-lived;
-        otherwise in batches every `TICK_S`, at a fraction of the cost."""
+        """If `is_prompt`, reads every datagram at once, because it refers to short-lived objects.
+        Otherwise reads batches every `TICK_S`, at a fraction of the cost."""
         super().__init__(name=name, daemon=True)
         self._socket, self._feed, self._put = found, feed, put
         self._is_prompt = is_prompt
@@ -45,7 +45,7 @@ class Reader(threading.Thread):
         self._drain()
 
     def _drain(self) -> bool:
-        """Reads up to one batch; True when there may be more."""
+        """Reads up to a batch. Returns True if there may be more."""
         observed: list[Observation] = []
         receive, feed = self._socket.recv, self._feed
         more = True

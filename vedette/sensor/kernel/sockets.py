@@ -1,7 +1,7 @@
 """Local addresses of connections, from the kernel's socket tables (sock_diag).
 
-An audit record of a connection has the remote address only. A socket that was closed meanwhile is
-found by its remote address while it is in TIME_WAIT.
+An audit record of a connection contains only the remote address. A socket that was closed meanwhile
+is found by its remote address while it is in TIME_WAIT.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SocketTable:
     """A snapshot of all sockets."""
 
     def __init__(self, bodies: list[tuple[int, bytes]]) -> None:
-        """`bodies`: protocol and `struct inet_diag_msg` of each socket."""
+        """`bodies` are protocol and `struct inet_diag_msg` of each socket."""
         self._by_inode: dict[int, Local] = {}
         self._by_remote: dict[tuple[str, int], list[Local]] = {}
         for protocol, body in bodies:
@@ -71,8 +71,8 @@ def _ip(body: bytes, at: int) -> str:
 
 
 def source_address(ip: str, port: int) -> str:
-    """The local address from which this host would reach another; empty when there is none. Sends
-    nothing."""
+    """Returns the local address from which this host would reach another; empty if there is none.
+    Sends nothing."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
@@ -83,7 +83,7 @@ def source_address(ip: str, port: int) -> str:
 
 
 def read_table() -> SocketTable | None:
-    """All TCP and UDP sockets; None when the kernel refuses or there are too many."""
+    """Reads all TCP and UDP sockets. Returns None if the kernel refuses or there are too many."""
     bodies: list[tuple[int, bytes]] = []
     try:
         with open_socket(_NETLINK_SOCK_DIAG) as found:

@@ -14,7 +14,7 @@ from ..limits import BANS_MAX
 
 
 class Bans:
-    """Banned programs by MD5, with the SHA-256 where the server sent one."""
+    """Banned programs by MD5, with the SHA-256 if the server sent it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,7 +36,7 @@ class Bans:
     def apply(
         self, version: int, *, full: bool, add: Iterable[dict[str, Any]], remove: Iterable[str]
     ) -> None:
-        """Applies the ban changes of a check-in answer. OSError when they cannot be saved: the list
+        """Applies the ban changes of a check-in. Raises OSError if they cannot be saved; the list
         is then unchanged."""
         hashes = {} if full else dict(self._sha256)
         for md5 in remove:
@@ -53,13 +53,13 @@ class Bans:
         self._known_sha256 = frozenset(hashes.values()) - {""}
 
     def matches(self, md5: str, sha256: str) -> bool:
-        """Whether a program is banned by either of its hashes: a wrong SHA-256 in the list must not
-        let a program pass whose MD5 is banned."""
+        """Whether a program is banned by either of its hashes. A wrong SHA-256 in the list must not
+        let a program with a banned MD5 pass."""
         return md5 in self._sha256 or sha256 in self._known_sha256
 
 
 class BlockCounts:
-    """Counts of blocked starts that the server has not acknowledged; safe for threads.
+    """Counts of blocked starts that the server has not acknowledged. Thread-safe.
 
     A list that was sent and not acknowledged is sent again unchanged, with the same number, because
     the server may have counted it. Later blocks wait for the next list.
@@ -73,7 +73,7 @@ class BlockCounts:
         """Number of the list that `take` returned last; 0 for an empty list."""
 
     def count(self, body: dict[str, Any]) -> None:
-        """`body`: md5, sha256, path, pid, time_us of one block."""
+        """Counts a block. `body` contains md5, sha256, path, pid, time_us."""
         key = body["md5"], body["sha256"], body["path"]
         with self._lock:
             known = self._counts.get(key)
@@ -81,7 +81,7 @@ class BlockCounts:
             self._counts[key] = {**body, "count": times + 1}
 
     def take(self) -> list[dict[str, Any]]:
-        """The list to send with this check-in."""
+        """Returns the list to send with this check-in."""
         with self._lock:
             if not self._sent:
                 self._sent, self._counts = list(self._counts.values()), {}
@@ -89,6 +89,6 @@ class BlockCounts:
             return list(self._sent)
 
     def acknowledge(self) -> None:
-        """The server has the list that `take` returned."""
+        """Call when the server has acknowledged the list that `take` returned."""
         with self._lock:
             self._sent = []

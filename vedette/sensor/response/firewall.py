@@ -1,8 +1,8 @@
 """The nftables table that isolates the host: `inet vedette_sensor`.
 
-Renders the rules, loads them in one transaction, and reads them back for comparison. Only this
-table is created and deleted. Its chains have priority -300, before those of a firewall: a packet
-has to be accepted by both, so nothing is accepted that the firewall would drop.
+Renders the rules, loads them in a transaction, and reads them back for comparison. Creates and
+deletes only this table. Its chains have priority -300, before those of a firewall. Both must accept
+a packet, so nothing passes that the firewall would drop.
 
 Outgoing TCP that is not allowed is answered with a reset, so that programs notice at once.
 """
@@ -32,16 +32,17 @@ Endpoint = tuple[str, int]
 """IP address and port."""
 
 EVERY_PORT = 0
-"""In place of a port: all of TCP and UDP."""
+"""Port value that allows all of TCP and UDP."""
 
 
 class IsolationError(Exception):
-    """The rules could not be changed or read; the text is what nft said."""
+    """Raised if the rules could not be changed or read. The message is nft's error."""
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What an isolated host may reach: TCP endpoints and whole addresses, name servers, DHCP."""
+    """Destinations that an isolated host may reach: TCP endpoints and whole addresses, name
+    servers, DHCP."""
 
     endpoints: frozenset[Endpoint]
     resolvers: frozenset[str] = field(default_factory=frozenset)
@@ -59,7 +60,7 @@ class Allowed:
 
 
 def ruleset(allowed: Allowed) -> str:
-    """Input of `nft -f` that replaces the table in one transaction."""
+    """Returns the input of `nft -f` that replaces the table in a transaction."""
     out, into = [], []
     for ip, port in sorted(allowed.endpoints):
         family = _family(ip)
@@ -117,18 +118,18 @@ table inet {table} {{
 
 
 def load(allowed: Allowed) -> None:
-    """Replaces the table. IsolationError: the table is as it was before."""
+    """Replaces the table. Raises IsolationError; the table is then unchanged."""
     _nft(ruleset(allowed), "-f", "-")
 
 
 def remove() -> None:
-    """Deletes the table; succeeds when there is none. IsolationError when it is still there."""
+    """Deletes the table if it exists. Raises IsolationError if it could not be deleted."""
     _nft(f"table inet {TABLE}\ndelete table inet {TABLE}\n", "-f", "-")
 
 
 def table_content() -> str:
-    """The table as the kernel has it, in a form that can be compared: JSON without handles and
-    counters. "" when there is no table. IsolationError when it cannot be read."""
+    """Returns the kernel's table in a comparable form: JSON without handles and counters; "" if
+    there is no table. Raises IsolationError if it cannot be read."""
     listed = _list("tables")
     if not any(one.get("table", {}).get("name") == TABLE for one in listed):
         return ""

@@ -1,9 +1,9 @@
 """The guard: a child process that allows or denies program starts (fanotify OPEN_EXEC_PERM).
 
-The kernel suspends every exec until the guard answers. It is a process rather than a thread,
+The kernel suspends every exec until the guard answers. The guard is a process rather than a thread,
 because a sensor that itself starts a program would wait for its own answer, and because the kernel
-allows everything as soon as the guard is killed. The guard starts no program. A file is hashed
-once; then the kernel is asked to ignore it until it is written to.
+allows everything as soon as the guard is killed. The guard starts no program. It hashes a file
+once, then requests the kernel to ignore the file until it is written to.
 
 It fails open: only a hash on the ban list is denied. A file that cannot be read, or takes longer
 than `DECISION_S` to hash, is allowed.
@@ -52,7 +52,7 @@ class _PendingExec:
 
 
 class Guard:
-    """Decides for the file systems at `mounts`; for all local ones when there are none."""
+    """Decides for the file systems at `mounts`, or for all local file systems if there are none."""
 
     def __init__(self, bans: Path, mounts: list[str]) -> None:
         self._bans_path, self._bans = bans, Bans(bans)
@@ -65,7 +65,7 @@ class Guard:
         self._unsent: list[str] = []
 
     def run(self) -> None:
-        """Returns at the end of stdin."""
+        """Runs until the end of stdin."""
         for _ in range(GUARD_WORKERS):
             threading.Thread(target=self._hash_forever, daemon=True).start()
         os.set_blocking(sys.stdout.fileno(), False)
@@ -93,7 +93,7 @@ class Guard:
     def _watch(self) -> None:
         for mount in self._mounts or local_mounts():
             if mount not in self._watched:
-                with contextlib.suppress(OSError):  # a kind that cannot be watched
+                with contextlib.suppress(OSError):  # this kind of file system cannot be watched
                     self._group.watch(mount, fanotify.OPEN_EXEC_PERM)
                     self._watched.add(mount)
 
@@ -133,7 +133,7 @@ class Guard:
                 json.dumps({"block": {**block, "time_us": time.time_ns() // 1_000}})
             )
             return
-        with contextlib.suppress(OSError):  # before Linux 5.19 the kernel keeps asking
+        with contextlib.suppress(OSError):  # before Linux 5.19 the kernel continues to send events
             self._group.ignore(handle, fanotify.OPEN_EXEC_PERM)
         self._answer(handle, fanotify.ALLOW)
 
@@ -165,7 +165,7 @@ class Guard:
             os.close(pending_exec.handle)
 
     def _allow_overdue(self) -> None:
-        """Allows execs past their deadline; the hash is still completed and cached."""
+        """Allows execs past their deadline. The hash is still completed and cached."""
         now = time.monotonic()
         with self._lock:
             late = [one for one in self._pending if one.deadline < now]
@@ -175,7 +175,8 @@ class Guard:
                 self._answer(one.handle, fanotify.ALLOW)
 
     def _write_status(self, line: str) -> None:
-        """Never blocks on the sensor: lines that do not fit in the pipe are sent later."""
+        """Writes a status line without ever blocking on the sensor. Lines that do not fit in the
+        pipe are sent later."""
         lines = [*self._unsent, line]
         for at, text in enumerate(lines):
             try:

@@ -1,4 +1,4 @@
-"""Runs the guard while there are bans, and replaces one that dies or hangs."""
+"""Runs the guard while there are bans. Replaces a guard that dies or hangs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .bans import Bans
 
 
 class GuardSupervisor:
-    """`check` is called about once a second, by one thread."""
+    """Supervises the guard. A single thread calls `check` about once a second."""
 
     def __init__(
         self, bans: Bans, mounts: list[str], on_block: Callable[[dict[str, Any]], None]
@@ -32,7 +32,7 @@ class GuardSupervisor:
         return self._process is not None and self._process.poll() is None
 
     def check(self) -> None:
-        """Starts, stops, reloads or replaces the guard, whichever is due."""
+        """Starts, stops, reloads or replaces the guard as needed."""
         if self._process is not None and self._is_dead():
             self.stop()
             self.failures += 1
@@ -79,7 +79,7 @@ class GuardSupervisor:
         output.close()
 
     def stop(self) -> None:
-        """Kills the guard: the kernel then allows the execs that it had suspended."""
+        """Kills the guard. The kernel then allows the execs that it had suspended."""
         process, self._process = self._process, None
         if process is None:
             return

@@ -1,14 +1,14 @@
-"""Network isolation: the order, the endpoints it allows, and whether it is in force.
+"""Network isolation: the order, the allowed endpoints, and enforcement.
 
-The order is saved to a file, so that a restart of the sensor or of the host isolates again until
-the server ends it. The addresses of the server and of the name servers are resolved once, when the
-order arrives, and are frozen for as long as it holds: changing /etc/resolv.conf, /etc/hosts or a
-DNS answer on an isolated host opens nothing. Only the server's list of further endpoints may change
-meanwhile; it arrives over the authenticated connection.
+The order is saved to a file, so that after a restart of the sensor or host the isolation continues
+until the server ends it. The addresses of the server and of the name servers are resolved once,
+when the order arrives, and stay fixed while it is active: changes of /etc/resolv.conf, /etc/hosts
+or a DNS answer on an isolated host open nothing. Only the server's list of further endpoints may
+change meanwhile; it arrives over the authenticated connection.
 
-`enforce` compares the table in the kernel with the one that was loaded, and reloads it when it was
-changed or deleted. An invalid entry of the server's list is skipped and reported; the host is
-isolated without it.
+`enforce` compares the kernel's table with the loaded one, and reloads it if it was changed or
+deleted. An invalid entry of the server's list is skipped and reported; the host is isolated without
+it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .firewall import EVERY_PORT, Allowed, Endpoint, IsolationError
 
 @dataclass(frozen=True)
 class Order:
-    """An isolation order. `addresses` and `resolvers` are frozen; `entries` are as sent."""
+    """An isolation order. `addresses` and `resolvers` are fixed; `entries` are as sent."""
 
     server: tuple[str, int]
     addresses: frozenset[Endpoint]
@@ -38,8 +38,9 @@ class Order:
 
 
 def endpoint(text: str) -> Endpoint:
-    """Reads `ip:port`, `[ip]:port`, or `ip` for all its ports. ValueError for anything else, scoped
-    addresses included: the scope of an IPv6 address is free text, and would get into the rules."""
+    """Parses `ip:port`, `[ip]:port`, or `ip` for all ports. Raises ValueError for anything else,
+    including scoped addresses: the scope of an IPv6 address is free text and would become part of
+    the rules."""
     ip, colon, port = text.rpartition(":")
     if not colon or (":" in ip and not ip.startswith("[")):
         return plain_address(text), EVERY_PORT
@@ -49,7 +50,8 @@ def endpoint(text: str) -> Endpoint:
 
 
 def plain_address(text: str) -> str:
-    """An address as packets have it: IPv4 mapped into IPv6 is IPv4. ValueError."""
+    """Returns an address as it appears in packets: IPv4 mapped into IPv6 becomes IPv4. Raises
+    ValueError."""
     if "%" in text:
         raise ValueError(f"not an address without a scope: {text}")
     address = ip_address(text)
@@ -57,7 +59,7 @@ def plain_address(text: str) -> str:
 
 
 def resolve(host: str, port: int) -> frozenset[Endpoint]:
-    """All addresses of a host; empty when the name cannot be resolved."""
+    """Returns all addresses of a host; empty if the name cannot be resolved."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
@@ -70,7 +72,7 @@ _RESOLV_CONF = Path("/etc/resolv.conf")
 
 
 def resolvers(path: Path = _RESOLV_CONF) -> frozenset[str]:
-    """The name servers of the host."""
+    """Returns the name servers of the host."""
     found = set()
     try:
         lines = path.read_text(errors="replace").splitlines()
@@ -87,7 +89,8 @@ def resolvers(path: Path = _RESOLV_CONF) -> frozenset[str]:
 
 
 class Isolation:
-    """For one thread; `blocks` and `server_addresses` for any."""
+    """Isolates the host. For a single thread, except `blocks` and `server_addresses`, which are
+    thread-safe."""
 
     def __init__(
         self, state: Path, *, dns: bool, dhcp: bool, resolv_conf: Path = _RESOLV_CONF
@@ -108,7 +111,8 @@ class Isolation:
 
     @property
     def problems(self) -> list[str]:
-        """Sentences for the check-in, at most ISOLATION_PROBLEMS_MAX; empty when all is well."""
+        """Problem messages for the check-in, at most ISOLATION_PROBLEMS_MAX; [] if there are
+        none."""
         found = self._entry_problems[:ISOLATION_PROBLEMS_MAX]
         if self._repairs:
             times = f"{self._repairs} time{'s' if self._repairs > 1 else ''}"
@@ -117,18 +121,18 @@ class Isolation:
         return found
 
     def blocks(self, ip: str, port: int) -> bool:
-        """Whether a connection to this endpoint is refused now."""
+        """Whether a connection to this endpoint is blocked now."""
         allowed = self._allowed
         return allowed is not None and not allowed.has(ip, port)
 
     def server_addresses(self) -> list[Endpoint]:
-        """The frozen addresses of the server while an order holds; else empty."""
+        """Returns the fixed addresses of the server while an order is active; else []."""
         order = self._order
         return sorted(order.addresses) if order is not None else []
 
     def resume(self, server: tuple[str, int]) -> None:
-        """Reads the order that was in force when the sensor stopped, if there is one, and
-        enforces it. IsolationError as `enforce`; the order is then kept for the next attempt."""
+        """Loads and enforces the order that was active when the sensor stopped, if there is one.
+        Raises IsolationError like `enforce`; the order is then kept for the next attempt."""
         if self._order is not None:
             return
         try:
@@ -141,8 +145,8 @@ class Isolation:
         self.enforce()
 
     def _parse_state(self, saved: Any, server: tuple[str, int]) -> Order:
-        """The saved order. One that names another server (the settings were changed), or was
-        written by a version that kept entries only, gets its addresses now."""
+        """Returns the saved order. Resolves the addresses again if the order names another server
+        (the settings were changed), or if a version that saved only entries wrote it."""
         if isinstance(saved, list):
             return self._new_order(server, frozenset(), tuple(map(str, saved)))
         try:
@@ -167,10 +171,10 @@ class Isolation:
     def begin(
         self, server: tuple[str, int], entries: Iterable[str], peer: Endpoint | None = None
     ) -> None:
-        """Isolates, or changes the allowed entries of the order in force. `peer`: the address of
-        the connection over which the order came, which is allowed even if the name does not
-        resolve. IsolationError: the rules are as before. OSError: the
-        host is isolated, and the order could not be kept for a restart."""
+        """Isolates the host, or changes the allowed entries of the active order. `peer` is the
+        address of the connection that delivered the order; it is allowed even if the name does not
+        resolve. Raises IsolationError; the rules are then unchanged. Raises OSError if the host is
+        isolated, but the order could not be saved for a restart."""
         texts = tuple(entries)
         order = self._order
         if order is None or order.server != server:
@@ -185,8 +189,8 @@ class Isolation:
             self._is_saved = True
 
     def enforce(self) -> None:
-        """Compares the table in the kernel with the order, and reloads it where it differs. Does
-        nothing without an order. IsolationError when the host is not isolated."""
+        """Compares the kernel's table with the order, and reloads it if it differs. Does nothing
+        without an order. Raises IsolationError if the host is not isolated."""
         order = self._order
         if order is None:
             return
@@ -221,7 +225,7 @@ class Isolation:
             return True
 
     def _allowed_by(self, order: Order) -> tuple[Allowed, list[str]]:
-        """The endpoints of the order, and why entries were left out."""
+        """Returns the endpoints of the order, and why entries were skipped."""
         endpoints, problems = set(order.addresses), []
         for text in order.entries[:ISOLATION_ENDPOINTS_MAX]:
             try:
@@ -243,14 +247,14 @@ class Isolation:
         write_durably(self._state, json.dumps(saved).encode())
 
     def end(self) -> None:
-        """Ends the order. IsolationError when the rules are still in force."""
+        """Ends the order. Raises IsolationError if the rules are still active."""
         self.lift()
         self._order, self._repairs = None, 0
         self._state.unlink(missing_ok=True)
 
     def lift(self) -> None:
-        """Deletes the rules and keeps the order: the sensor stops. Succeeds without an order.
-        IsolationError when the rules are still in force."""
+        """Deletes the rules and keeps the order. Called when the sensor stops. Does nothing without
+        an order. Raises IsolationError if the rules are still active."""
         if self._allowed is not None or self._order is not None or self._state.exists():
             firewall.remove()
             self._allowed, self._content, self._entry_problems = None, "", []

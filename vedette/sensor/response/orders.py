@@ -1,8 +1,8 @@
-"""Executes the orders of a check-in answer, and keeps what has to be reported with the next one.
+"""Executes the orders of a check-in, and keeps results that the next check-in must report.
 
-Bans, filters and isolation are states: the wanted state is compared with the current one. Restart,
-update and uninstall end the program, so they come last; a file makes the next run report
-a restart.
+Bans, filters and isolation are states: the target state is compared with the current state.
+Restart, update and uninstall end the program, so they come last. A file makes the next run report a
+restart.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Parts:
     identity: Identity
     end: Callable[[ExitReason], None]
     close_block: Callable[[], None]
-    """Closes the open block of the queue and waits for it."""
+    """Closes the open block of the queue and waits until that is done."""
 
 
 @dataclass(frozen=True)
 class _Refusal:
-    """An update that was refused. `until`: seconds of the monotonic clock."""
+    """A rejected update. `until` is in seconds of the monotonic clock."""
 
     update: Update
     key: bytes | None
@@ -74,26 +74,26 @@ class _Refusal:
 
 @dataclass(frozen=True)
 class Flush:
-    """A flush order: the time in epoch us, and its number on the server."""
+    """A flush order: the time (epoch us), and its number on the server."""
 
     before_us: int
     number: int | None
 
 
 class Orders:
-    """Used by the check-in thread only."""
+    """Executes orders. Only for the check-in thread."""
 
     def __init__(self, parts: Parts, state: Path) -> None:
         self._parts, self._state = parts, state
         self._flush: Flush | None = None
-        """The flush that is under way."""
+        """The flush in progress."""
         self._flush_until = 0
         self._refused_update: _Refusal | None = None
         self.flushed_before_us = 0
         self.flushed_number: int | None = None
-        """Number of the last flush that is complete; None where the server gave none."""
+        """Number of the last completed flush; None if the server sent none."""
         self.flush_count = 0
-        """Completed flushes."""
+        """Number of completed flushes."""
         self.has_restarted = False
         self.is_uninstalling = False
         self.problems: dict[str, str] = {}
@@ -102,13 +102,13 @@ class Orders:
             self.has_restarted = bool(json.loads(state.read_bytes())["restarted"])
 
     def acknowledge(self) -> None:
-        """The server was notified of the restart."""
+        """Call when the server was informed of the restart."""
         if self.has_restarted:
             self.has_restarted = False
             self._state.unlink(missing_ok=True)
 
     def enforce_isolation(self) -> None:
-        """Puts an ordered isolation into force where it is not, also one from before a restart.
+        """Enforces an ordered isolation that is not active, including one from before a restart.
         Called before every check-in and while the server is unreachable."""
         isolation = self._parts.isolation
 
@@ -119,8 +119,8 @@ class Orders:
         self._try("isolation table", enforce)
 
     def execute(self, answer: dict[str, Any], client: Client) -> None:
-        """Executes a check-in answer. An order that fails is reported in `problems` and does not
-        affect the others."""
+        """Executes the orders of a check-in. An order that fails is reported in `problems` and does
+        not affect the others."""
         self._try("isolation", lambda: self._isolate(answer, client.peer))
         self._try("bans", lambda: self._ban(answer.get("bans")))
         self._try("filters", lambda: self._filter(answer.get("filters")))
@@ -187,8 +187,8 @@ class Orders:
         parts.queue.bytes_max = max(QUEUE_BYTES_MIN, min(least))
 
     def _begin_flush(self, answer: dict[str, Any]) -> None:
-        """Starts a flush: every event before `flush_before_us` has to reach the server. An order
-        is known by its number, or by its time where the server sends no number."""
+        """Starts a flush: every event before `flush_before_us` must reach the server. An order is
+        identified by its number, or by its time if the server sends no number."""
         if answer.get("flush_before_us") is None:
             return
         number = answer.get("flush_number")
@@ -213,8 +213,8 @@ class Orders:
             self._flush = None
 
     def _update(self, order: dict[str, Any], client: Client) -> None:
-        """Installs an update. One that was refused is tried again when the order or the key
-        changes, or after UPDATE_RETRY_S."""
+        """Installs an update. A rejected update is tried again when the order or the key changes,
+        or after UPDATE_RETRY_S."""
         identity = self._parts.identity
         if str(order.get("version")) == SENSOR_VERSION:
             return

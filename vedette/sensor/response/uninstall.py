@@ -17,8 +17,8 @@ UNIT = Path("/etc/systemd/system/vedette-sensor.service")
 
 
 def remove(settings: Settings, isolation: Isolation) -> None:
-    """Removes what `install.sh` installed and what the sensor stored. A program that runs from a
-    folder (a checkout) stays, and so does the service of one that was not installed."""
+    """Removes everything that `install.sh` installed and the sensor stored. A program that runs
+    from a folder (a checkout) stays, and so does the service of a sensor that was not installed."""
     with contextlib.suppress(IsolationError):
         isolation.end()
     program = home()
@@ -32,12 +32,12 @@ def remove(settings: Settings, isolation: Isolation) -> None:
     if ca.parent == settings.path.parent:  # a file elsewhere may be shared
         ca.unlink(missing_ok=True)
     for folder in {program.parent, settings.path.parent}:
-        with contextlib.suppress(OSError):  # not empty: holds files of others
+        with contextlib.suppress(OSError):  # not empty: contains files of others
             folder.rmdir()
 
 
 def _disable_service(program: Path) -> None:
-    """Removes the unit; the running service is this process, which ends by itself."""
+    """Removes the unit. The running service is this process, which ends by itself."""
     if not UNIT.exists() or str(program) not in UNIT.read_text(errors="replace"):
         return
     for command in (["systemctl", "disable", UNIT.name], ["systemctl", "daemon-reload"]):

@@ -1,13 +1,13 @@
-"""Updates: a newer version of this program, checked and put in place of the running one.
+"""Updates: verifies a newer version of this program and replaces the running one.
 
 An update order names a version, the SHA-256 of the file, and an Ed25519 signature over both
-(`signed_text`). The order is refused, and the reason reported, unless the signature verifies with
-the key that this sensor holds and the version is newer than the running one. An attacker who
-controls the server or its database, but not the signing key, can neither install a program nor
-bring back an old one with a known fault.
+(`signed_text`). The order is rejected, and the reason reported, unless the signature verifies with
+this sensor's key and the version is newer than the running one. An attacker who controls the server
+or its database, but not the signing key, can neither install a program nor bring back an old
+version with a known vulnerability.
 
-Only a sensor that runs from one file (a zip) replaces itself. The new file has to have the
-signed hash, to start, and to name the signed version; the old one is kept as `.old`.
+Only a sensor that runs from a single file (a zip) replaces itself. The new file must have the
+signed hash, start, and report the signed version. The old file is kept as `.old`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class UpdateError(Exception):
-    """The update was refused; the old program goes on."""
+    """Raised if an update was rejected. The old program continues."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """An update order whose members have the right form."""
+    """An update order with well-formed members."""
 
     version: str
     sha256: str
@@ -45,7 +45,7 @@ class Update:
     url_path: str
 
     def check(self, key: bytes | None) -> None:
-        """UpdateError unless this is a newer version, signed with `key`."""
+        """Raises UpdateError unless this is a newer version, signed with `key`."""
         if version_number(self.version) <= version_number(SENSOR_VERSION):
             raise UpdateError(f"{self.version} is not newer than {SENSOR_VERSION}")
         if key is None:
@@ -57,13 +57,13 @@ class Update:
 
 
 def signed_text(version: str, sha256: str) -> bytes:
-    """What the signature is made over. `sha256`: 64 lower-case hexadecimal digits."""
+    """Returns the text that the signature covers. `sha256` has 64 lower-case hexadecimal digits."""
     return _CONTEXT + version.encode() + b"\n" + sha256.encode()
 
 
 def version_number(text: str) -> tuple[int, ...]:
-    """A version of decimal numbers and dots, as a tuple that compares: 1.2 is 1.2.0. UpdateError
-    for any other text."""
+    """Converts a version of decimal numbers and dots to a comparable tuple: 1.2 equals 1.2.0.
+    Raises UpdateError for any other text."""
     parts = text.split(".")
     is_short = len(text) <= VERSION_CHARS_MAX
     if not is_short or not all(part.isascii() and part.isdecimal() for part in parts):
@@ -75,7 +75,7 @@ def version_number(text: str) -> tuple[int, ...]:
 
 
 def parse(order: dict[str, Any]) -> Update:
-    """The update order of a check-in. UpdateError for what cannot be one."""
+    """Parses the update order of a check-in. Raises UpdateError if it is malformed."""
     sha256, path = str(order.get("sha256", "")), str(order.get("url_path", ""))
     if len(sha256) != 64 or not _HEX_DIGITS.issuperset(sha256):
         raise UpdateError("the update names no SHA-256")
@@ -91,9 +91,9 @@ def parse(order: dict[str, Any]) -> Update:
 
 
 def install(update: Update, client: Client, credential: str, folder: Path) -> None:
-    """Fetches a checked update and puts it in place of this program, which then has to be started
-    again. `folder`: where the new file is tried. UpdateError, ServerUnavailableError, OSError:
-    nothing was changed."""
+    """Downloads a verified update and replaces this program, which must then be restarted. The new
+    file is tried in `folder`. Raises UpdateError, ServerUnavailableError or OSError; then nothing
+    was changed."""
     program = home()
     if not program.is_file():
         raise UpdateError("this sensor does not run from a file of its own")
@@ -128,7 +128,8 @@ def _try(draft: Path, version: str) -> None:
 
 
 def _replace(program: Path, content: bytes) -> None:
-    """Keeps the old file as `.old`. The name leads to a whole program at every moment."""
+    """Replaces the program and keeps the old file as `.old`. The name refers to a complete program
+    at every moment."""
     old = program.with_name(program.name + ".old")
     old.unlink(missing_ok=True)
     os.link(program, old)

@@ -1,1 +1,1 @@
-"""Communication with the server: queue on disk, HTTPS client, enrolment, check-in, uploads."""
+"""Communication with the server: queue on disk, HTTPS client, enrollment, uploads."""

@@ -1,8 +1,8 @@
-"""Copies of program files: offered when a file is first hashed, or when the server orders it, and
+"""Copies of program files: offered when a file is first hashed or the server orders it, and
 uploaded in chunks on request.
 
-An order names a file by its hash and says where to look for it. Only programs are sent, and only
-what has the hash: a server cannot fetch other files of the host by their paths.
+An order names a file by its hash and lists paths where it may be. Only programs with that hash are
+sent: a server cannot fetch other files of the host by path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _ELF, _PE = 2, 1
 
 @dataclass(frozen=True)
 class FileOrder:
-    """A file that the server wants. Hashes in lower case, "" unknown; never both."""
+    """A file that the server requests. Hashes are in lower case, "" if unknown; at least one is
+    known."""
 
     md5: str
     sha256: str
@@ -44,7 +45,7 @@ class FileOrder:
 
 
 def parse_order(body: dict[str, Any]) -> FileOrder:
-    """TypeError or ValueError for what is no order."""
+    """Parses an order. Raises TypeError or ValueError if it is malformed."""
     md5, sha256 = str(body.get("md5") or "").lower(), str(body.get("sha256") or "").lower()
     if not md5 and not sha256:
         raise ValueError("an order for a file without a hash")
@@ -53,12 +54,12 @@ def parse_order(body: dict[str, Any]) -> FileOrder:
 
 
 class Binaries:
-    """Files are added by the hashing threads, orders by the check-in thread; both are served by the
-    uploader thread."""
+    """Program files and orders for them. The hashing threads add files, the check-in thread adds
+    orders; the uploader thread serves both."""
 
     def __init__(self, find: Callable[[str], Hashed | None], *, is_wanted: bool) -> None:
-        """`find` hashes the file at a path; `is_wanted` is whether the host's own settings allow
-        that programs leave it."""
+        """`find` hashes the file at a path. `is_wanted` is whether the host's own settings allow
+        uploads of programs."""
         self._find = find
         self._is_wanted = is_wanted
         self._lock = threading.Lock()
@@ -69,7 +70,8 @@ class Binaries:
         self._refused: dict[FileOrder, str] = {}
 
     def add_file(self, path: str, hashed: Hashed, *, is_offered: bool) -> None:
-        """A file was hashed for the first time. One that is not offered can be ordered."""
+        """Adds a file that was hashed for the first time. A file that is not offered can still be
+        ordered."""
         if not self._is_wanted or hashed.file_type not in {_ELF, _PE}:
             return
         with self._lock:
@@ -84,8 +86,8 @@ class Binaries:
             self._files.popitem(last=False)
 
     def want(self, bodies: list[dict[str, Any]]) -> None:
-        """The server orders files: at every check-in, until they are there. TypeError, ValueError
-        or AttributeError for what is no list of orders."""
+        """Adds orders of the server, which repeats them at every check-in until it has the files.
+        Raises TypeError, ValueError or AttributeError for a malformed list."""
         orders = [parse_order(body) for body in bodies]
         with self._lock:
             under_way = [*(sha256 for sha256, _ in self._wanted), *self._new]
@@ -97,8 +99,8 @@ class Binaries:
                     self._ordered.append(order)
 
     def take_refused(self) -> list[dict[str, str]]:
-        """What cannot be sent, with the reason, for the next check-in. An order whose refusal is
-        lost comes again."""
+        """Returns the refused orders with reasons, for the next check-in. If a refusal is lost, the
+        server repeats the order."""
         with self._lock:
             refused, self._refused = self._refused, {}
         return [
@@ -111,7 +113,7 @@ class Binaries:
             self._refused[order] = reason
 
     def _locate(self) -> None:
-        """Finds the file of the next order, to be offered; or says why it cannot be sent."""
+        """Looks for the file of the next order. Offers it, or refuses the order."""
         with self._lock:
             order = self._ordered.popleft()
         found, reason = self._known(order), "the file is not there any more, or another one"
@@ -123,7 +125,7 @@ class Binaries:
                 break
             is_unknown |= hashed is None and _may_be_hashed(path)
         if is_unknown and not found:
-            return  # too much was hashed just now: the order comes again
+            return  # rate limit for hashing reached; the server repeats the order
         if found and found[1].file_type not in {_ELF, _PE}:
             found, reason = None, "the file is not a program"
         with self._lock:
@@ -135,7 +137,7 @@ class Binaries:
                     self._new.appendleft(found[1].sha256)
 
     def _known(self, order: FileOrder) -> tuple[str, Hashed] | None:
-        """A file that was hashed before and is still as it was."""
+        """Returns a file that was hashed before and has not changed."""
         with self._lock:
             known = [(path, one) for path, one in self._files.values() if order.is_of(one)]
         return next(
@@ -151,8 +153,8 @@ class Binaries:
         return sum(min(size, BINARY_BYTES_MAX) for size in sizes)
 
     def send_some(self, client: Client, credential: str) -> bool:
-        """Sends one request, or finds an ordered file; False when there is nothing to do.
-        ServerUnavailableError."""
+        """Sends a request, or looks for an ordered file. Returns False if there is nothing to do.
+        Raises ServerUnavailableError."""
         if self._wanted:
             self._send_piece(client, credential)
         elif self._ordered:
@@ -199,7 +201,7 @@ class Binaries:
 
 
 def _may_be_hashed(path: str) -> bool:
-    """Whether there is a file which another time could have hashes."""
+    """Whether there is a file that may be hashed at another time."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -208,7 +210,7 @@ def _may_be_hashed(path: str) -> bool:
 
 
 def _piece(path: str, hashed: Hashed | None, offset: int) -> bytes:
-    """The chunk of the file at `offset`; empty at its end, and when the file was replaced."""
+    """Returns the chunk of the file at `offset`; empty at its end, and if the file was replaced."""
     if hashed is None:
         return b""
     try:

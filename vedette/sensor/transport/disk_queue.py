@@ -1,10 +1,10 @@
 """The queue of event blocks on disk, between the assembler and the server.
 
-A block is one file of gzipped lines, named by its sequence number, and durable once the file and
+A block is a file of gzipped lines, named by its sequence number. It is durable once the file and
 its directory entry are synced. Blocks are sent oldest first and removed when the server has
-acknowledged them. When the size limit is reached the oldest block is dropped and counted; the
-server sees the gap in the numbers. Numbers start at 1 in each epoch, a random name that changes
-when the folder was lost.
+acknowledged them. If the size limit is reached, the oldest block is dropped and counted; the server
+sees the gap in the numbers. Numbers start at 1 in each epoch, a random name that changes if the
+folder was lost.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _LEVEL = 1
 
 
 class DiskQueue:
-    """Safe for one writing and one sending thread."""
+    """The queue. Safe for one writing and one sending thread."""
 
     def __init__(self, folder: Path, bytes_max: int) -> None:
-        """OSError when the folder cannot be made."""
+        """Raises OSError if the folder cannot be created."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder, self.bytes_max = folder, bytes_max
         self._lock = threading.Lock()
@@ -79,7 +79,7 @@ class DiskQueue:
         return self._open_bytes
 
     def add(self, line: bytes) -> None:
-        """Adds a line to the open block, which is closed when it is large enough."""
+        """Adds a line to the open block. Closes the block when it is large enough."""
         self._open.append(line)
         self._open_bytes += len(line)
         self.events += 1
@@ -87,7 +87,8 @@ class DiskQueue:
             self.close_block()
 
     def close_block(self) -> bool:
-        """Writes the open block to disk; False when the disk refused and it stays in memory."""
+        """Writes the open block to disk. Returns False if the disk refused the write and the block
+        stays in memory."""
         if not self._open:
             return True
         content = gzip.compress(b"".join(self._open), _LEVEL)
@@ -104,7 +105,8 @@ class DiskQueue:
         return True
 
     def _keep_or_drop(self) -> bool:
-        """The disk refuses writes: keeps the open block in memory up to the size of one block."""
+        """Keeps the open block in memory, up to the size of a block, because the disk refuses
+        writes. Drops the events beyond it."""
         if self._open_bytes > BLOCK_BYTES_MAX - BLOCK_BYTES_WANTED:
             self.dropped_events += len(self._open)
             self._open, self._open_bytes = [], 0
@@ -119,7 +121,8 @@ class DiskQueue:
             self.dropped_blocks += 1
 
     def oldest(self) -> tuple[int, bytes] | None:
-        """Number and compressed content of the next block to send; None when there is none."""
+        """Returns number and compressed content of the next block to send; None if there is
+        none."""
         with self._lock:
             while self._sizes:
                 number = min(self._sizes)
@@ -141,7 +144,8 @@ class DiskQueue:
             self.dropped_blocks += 1
 
     def renumber(self) -> None:
-        """Moves all waiting blocks to a new epoch: the numbers are in use on the server."""
+        """Moves all waiting blocks to a new epoch, because the server already uses their
+        numbers."""
         with self._lock:
             self.epoch, self._next = secrets.token_hex(8), 1
             sizes: dict[int, int] = {}

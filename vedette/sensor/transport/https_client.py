@@ -1,8 +1,8 @@
-"""HTTPS to the server: one connection a thread, one request after the other.
+"""HTTPS client: a connection per thread, with one request at a time.
 
-The server is trusted by the CA file of the settings, or by the fingerprint of its certificate,
-and by nothing else. A request without an answer, and one answered with 429 or 5xx, raises
-`ServerUnavailableError` with the pause that the server asked for.
+Trust in the server is based only on the CA file of the settings, or on the fingerprint of its
+certificate. A request without a response, or with response 429 or 5xx, raises
+`ServerUnavailableError` with the pause that the server requested.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _RETRY_STATUSES = frozenset({429, 500, 502, 503, 504})
 
 
 class ServerUnavailableError(Exception):
-    """No answer, or one that asks to retry. `retry_after_s` is 0 when the server named no pause."""
+    """Raised without a response, or if the server requests a retry. `retry_after_s` is 0 if it
+    named no pause."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
         super().__init__(text)
@@ -35,7 +36,7 @@ class ServerUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Response:
-    """A response below 500; `body` is {} unless the content is a JSON object."""
+    """A response with a status below 500. `body` is {} unless the content is a JSON object."""
 
     status: int
     body: dict[str, Any]
@@ -43,7 +44,7 @@ class Response:
 
 
 class BackOff:
-    """Exponential back-off with jitter, never shorter than the server asks."""
+    """Exponential back-off with jitter, never shorter than the server requests."""
 
     def __init__(self, first_s: float = 1.0, most_s: float = BACK_OFF_S_MAX) -> None:
         self._first_s, self._most_s = first_s, most_s
@@ -53,14 +54,15 @@ class BackOff:
         self._next_s = self._first_s
 
     def pause_s(self, retry_after_s: float = 0.0) -> float:
-        """The next pause in seconds; random, so that a fleet does not reconnect at once."""
+        """Returns the next pause (s); random, so that the sensors of a fleet do not reconnect at
+        the same time."""
         pause = self._next_s * (0.5 + random.random() / 2)  # noqa: S311 - no secret
         self._next_s = min(self._most_s, self._next_s * 2)
         return min(self._most_s, max(pause, retry_after_s))
 
 
 class _Connection(http.client.HTTPSConnection):
-    """Connects to given addresses where there are some, else to those of the host name. The
+    """Connects to given addresses if there are some, else to those of the host name. The
     certificate is checked against the host name in both cases."""
 
     def __init__(
@@ -70,7 +72,7 @@ class _Connection(http.client.HTTPSConnection):
         self._tls, self._addresses = context, addresses or [server]
 
     def connect(self) -> None:
-        """OSError of the last address that was tried."""
+        """Raises the OSError of the last address that was tried."""
         failure = OSError("no address")
         for address in self._addresses:
             try:
@@ -90,15 +92,15 @@ class _Connection(http.client.HTTPSConnection):
 
 
 class Client:
-    """One connection, for one thread. Reconnects by itself."""
+    """A connection for a single thread. Reconnects automatically."""
 
     def __init__(
         self,
         settings: Settings,
         addresses: Callable[[], list[tuple[str, int]]] = list,
     ) -> None:
-        """`addresses`: where to connect instead of asking for the server's name, when it returns
-        any: an isolated host may be unable to resolve names. OSError when the CA file cannot be
+        """`addresses` returns where to connect instead of resolving the server's name, or []: an
+        isolated host may be unable to resolve names. Raises OSError if the CA file cannot be
         read."""
         self._settings, self._addresses = settings, addresses
         self._context = _context(settings)
@@ -129,7 +131,8 @@ class Client:
         credential: str = "",
         bytes_max: int = ANSWER_BYTES_MAX,
     ) -> Response:
-        """Sends one request. ServerUnavailableError without an answer, and for 429 and 5xx."""
+        """Sends a request. Raises ServerUnavailableError without a response, and for 429 and
+        5xx."""
         sent = {"User-Agent": f"vedette-sensor/{SENSOR_VERSION}", **(headers or {})}
         if credential:
             sent["Authorization"] = f"Sensor {credential}"

@@ -1,14 +1,14 @@
-"""Enrolment: the sensor's id and key, and the key that updates are checked with.
+"""Enrollment: the sensor's id and key, and the key that verifies updates.
 
-A sensor enrols once with the group's secret and is then known by its own key. When the server
-refuses the key, it enrols again and proves by `previous_key` that it is the same sensor. A server
-that wants an administrator's approval first is asked again with growing pauses; events wait in
-the queue meanwhile.
+A sensor enrolls once with the group's secret and then authenticates with its own key. If the server
+rejects the key, the sensor enrolls again and proves with `previous_key` that it is the same sensor.
+If an administrator must approve first, the sensor retries with growing pauses; events wait in the
+queue meanwhile.
 
-The update key comes with the settings or, without one there, with the first enrolment answer that
-has one, over the connection whose certificate is pinned. From then on it never changes: not by a
-check-in, not by another enrolment. A sensor that enrolled before such keys existed gets its key by
-enrolling again with its current key (`ensure_update_key`), when an update is offered.
+The update key comes from the settings or, if they have none, from the first enrollment answer that
+contains one, over the connection whose certificate is pinned. After that it never changes, neither
+by a check-in nor by another enrollment. A sensor that enrolled before such keys existed gets its
+key by enrolling again with its current key (`ensure_update_key`), when an update is offered.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from .https_client import BackOff, Client, Response, ServerUnavailableError
 
 _log = logging.getLogger("vedette-sensor")
 _APPROVAL_NEEDED = "reenrolment_pending"
-"""The reason word of an enrolment answer that an administrator has to approve."""
+"""Reason in an enrollment answer that an administrator must approve."""
 
 
 class Identity:
-    """Safe for threads: one enrols while the others wait."""
+    """Identity of the sensor. Thread-safe: one thread enrolls while the others wait."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self._path, self._settings = path, settings
         self._lock = threading.Lock()
         self.sensor_id, self._key, self._previous_key = 0, "", ""
         self._update_key: bytes | None = None
-        self._back_off = BackOff(2 * ENROL_S, ENROL_S_MAX)  # pauses are half of it at least
+        self._back_off = BackOff(2 * ENROL_S, ENROL_S_MAX)  # a pause is at least half of the value
         self._enrol_at = self._update_key_at = 0.0
         self.refused = ""
-        """Why the server refused the last enrolment, "" when it did not."""
+        """Why the server refused the last enrollment; "" if it did not."""
         try:
             saved = json.loads(path.read_bytes())
             if saved["server_url"] == settings.server_url:
@@ -55,25 +55,27 @@ class Identity:
 
     @property
     def update_key(self) -> bytes | None:
-        """The Ed25519 public key for updates. That of the settings stands above all."""
+        """The Ed25519 public key for updates. The key in the settings takes precedence."""
         return self._settings.update_public_key or self._update_key
 
     def credential(self, client: Client) -> str:
-        """`id:key`, after enrolling if there is none. ServerUnavailableError when that fails."""
+        """Returns `id:key`, after enrolling if there is none. Raises ServerUnavailableError if that
+        fails."""
         with self._lock:
             if not self._key:
                 self._enrol(client)
             return f"{self.sensor_id}:{self._key}"
 
     def invalidate(self, credential: str) -> None:
-        """The server refused this credential: the next call of `credential` enrols again."""
+        """Call when the server rejected this credential. The next call of `credential` enrolls
+        again."""
         with self._lock:
             if self._key and credential == f"{self.sensor_id}:{self._key}":
                 self._key, self._previous_key = "", self._key
 
     def ensure_update_key(self, client: Client) -> bytes | None:
-        """The update key; without one, asks for it by enrolling again with the current key, at
-        most once an hour. The current key stays good when the server refuses.
+        """Returns the update key. Without one, requests it by enrolling again with the current key,
+        at most once an hour. The current key stays valid if the server refuses. Raises
         ServerUnavailableError."""
         with self._lock:
             now = time.monotonic()
@@ -119,7 +121,7 @@ class Identity:
         raise ServerUnavailableError(self.refused, pause_s)
 
     def _take(self, body: dict[str, Any]) -> None:
-        """Keeps id and key of an enrolment answer, and its update key if there is none yet."""
+        """Stores id and key from an enrollment answer, and its update key if there is none yet."""
         try:
             self.sensor_id, self._key = int(body["sensor_id"]), str(body["key"])
         except (KeyError, TypeError, ValueError) as error:

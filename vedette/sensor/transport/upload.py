@@ -14,7 +14,7 @@ _HEADERS = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
 
 
 class Uploader:
-    """The upload thread: `run` returns when `stopping` is set."""
+    """The upload thread. `run` returns when `stopping` is set."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Uploader:
         self._client.close()
 
     def step(self) -> bool:
-        """Sends one block, or something else; False when there was nothing to send."""
+        """Sends a block, or something else. Returns False if there was nothing to send."""
         found = self._queue.oldest()
         credential = self._identity.credential(self._client)
         if found is None:
@@ -76,7 +76,7 @@ class Uploader:
             self._refuse(number, answer.status)
 
     def _refuse(self, number: int, status: int) -> None:
-        """Drops a block that the server rejects repeatedly, so that it does not hold up the next
+        """Drops a block that the server rejects repeatedly, so that it does not delay the next
         ones."""
         self._refusals += 1
         if self._refusals >= UPLOAD_REFUSALS_MAX:

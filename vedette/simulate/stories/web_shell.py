@@ -11,7 +11,7 @@ _TASK = (
 
 
 def _ask(number: int, technique: str, path: str, question: str) -> tuple[Run, Run, End, End]:
-    """One command through the web shell: w3wp, cmd, the tool."""
+    """Returns the steps of one command through the web shell: w3wp, cmd, the tool."""
     shell, tool = f"shell{number}", f"tool{number}"
     line = f'"cmd.exe" /c cd /d "{_FOLDER}"&{question}&echo [S]&cd&echo [E]'
     return (

@@ -1,4 +1,5 @@
-"""Endpoint Security messages in the form of `eslogger`, and rows of osquery's table of them.
+"""Endpoint Security messages in the format of `eslogger`, and rows of osquery's table of these
+messages.
 
 Event type numbers are those of the EndpointSecurity framework.
 """
@@ -23,12 +24,16 @@ def code_hash(path: str) -> str:
 
 
 def subject(process: Process, pid_version: int, uid: int) -> bytes:
-    """The JSON of a process, rendered once."""
+    """Returns the JSON of a process, rendered once."""
     parent = process.parent
     ppid = parent.pid if parent else 1
     system = process.path.startswith(_PLATFORM)
     token = b'{"pid":%d,"pidversion":%d,"euid":%d,"ruid":%d,"egid":20,"rgid":20,"auid":%d}' % (
-        *(process.pid, pid_version, uid, uid, uid),
+        process.pid,
+        pid_version,
+        uid,
+        uid,
+        uid,
     )
     return (
         b'{"audit_token":%b,"ppid":%d,"original_ppid":%d,"group_id":%d,"session_id":%d,'
@@ -36,24 +41,38 @@ def subject(process: Process, pid_version: int, uid: int) -> bytes:
         b'"signing_id":%b,"team_id":%b,"cdhash":"%b","codesigning_flags":570509313,'
         b'"is_platform_binary":%b,"is_es_client":false,"start_time":"%b","tty":null}'
         % (
-            *(token, ppid, ppid, process.pid, ppid, quoted(process.path)),
-            *(inode_of(process.path), quoted(signing_id(process.path))),
+            token,
+            ppid,
+            ppid,
+            process.pid,
+            ppid,
+            quoted(process.path),
+            inode_of(process.path),
+            quoted(signing_id(process.path)),
             b"null" if system else b'"H4LD3N0PT1"',
-            *(code_hash(process.path).encode(), b"true" if system else b"false"),
+            code_hash(process.path).encode(),
+            b"true" if system else b"false",
             iso_text(process.start_us),
         )
     )
 
 
 def message(at_us: int, kind: str, number: int, process: bytes, event: bytes) -> bytes:
-    """A message without its outer braces; `event` is the value of `event.<kind>`."""
+    """Returns a message without its outer braces; `event` is the value of `event.<kind>`."""
     return (
         b'"schema_version":1,"version":7,"mach_time":%d,"event_type":%d,"seq_num":%d,'
         b'"global_seq_num":%d,"time":"%b","process":%b,"event":{"%b":%b},"action_type":1,'
         b'"action":{"result":{"result_type":0,"result":{"auth":0}}},"thread":{"thread_id":%d}'
         % (
-            *(at_us * 24, TYPES[kind], number, number, iso_text(at_us)),
-            *(process, kind.encode(), event, 4000 + number % 9000),
+            at_us * 24,
+            TYPES[kind],
+            number,
+            number,
+            iso_text(at_us),
+            process,
+            kind.encode(),
+            event,
+            4000 + number % 9000,
         )
     )
 
@@ -87,7 +106,7 @@ def _file(path: str) -> bytes:
 
 
 def osquery_row(process: Process, at_us: int, kind: str, number: int, user: str, uid: int) -> bytes:
-    """Columns of es_process_events; every value is text."""
+    """Returns columns of es_process_events; every value is text."""
     second = b"%d" % (at_us // 1_000_000)
     parent = b"%d" % (process.parent.pid if process.parent else 1)
     line = quoted(process.command_line)
@@ -99,10 +118,24 @@ def osquery_row(process: Process, at_us: int, kind: str, number: int, user: str,
         b'"cdhash":"%b","platform_binary":"1","exit_code":"%b","child_pid":"","time":"%b",'
         b'"event_type":"%b","eid":"%010d"}'
         % (
-            *(second, second_text(at_us // 1_000_000)[1], number, number, process.pid),
-            *(quoted(process.path), parent, parent, line, len(split_line(process.command_line))),
-            *(uid, uid, user.encode(), quoted(signing_id(process.path))),
-            *(code_hash(process.path).encode(), b"0" if kind == "exit" else b""),
-            *(second, kind.encode(), number),
+            second,
+            second_text(at_us // 1_000_000)[1],
+            number,
+            number,
+            process.pid,
+            quoted(process.path),
+            parent,
+            parent,
+            line,
+            len(split_line(process.command_line)),
+            uid,
+            uid,
+            user.encode(),
+            quoted(signing_id(process.path)),
+            code_hash(process.path).encode(),
+            b"0" if kind == "exit" else b"",
+            second,
+            kind.encode(),
+            number,
         )
     )

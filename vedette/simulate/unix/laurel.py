@@ -15,7 +15,7 @@ _CALLS: dict[str, tuple[int, bytes]] = {
     "openat": (257, b"file"),
     "unlink": (87, b"file"),
 }
-"""Number, and key of the audit rule."""
+"""Maps system call to (its number, key of the audit rule)."""
 
 _AROUND: dict[str, tuple[bytes, bytes]] = {
     name: (
@@ -24,16 +24,18 @@ _AROUND: dict[str, tuple[bytes, bytes]] = {
     )
     for name, (number, key) in _CALLS.items()
 }
-"""What never changes of a call's events: after the event's id, and at the end of SYSCALL."""
+"""Maps system call to the constant parts of its events: after the event's id, and at the end of
+SYSCALL."""
 
 
 def _escaped(text: str) -> str:
-    """laurel escapes `%` and `+` as %xx, among others that do not occur here."""
+    """Escapes `%` and `+` as %xx like laurel, which also escapes characters that do not occur
+    here."""
     return text.replace("%", "%25").replace("+", "%2b")
 
 
 def subject(key: bytes, pid: int, path: str, user: str, uid: int, parent: Process | None) -> bytes:
-    """The members of SYSCALL that are the same for all events of a process."""
+    """Returns the members of SYSCALL that are the same for all events of a process."""
     origin = b'"ppid":1,'
     if parent is not None:
         ppid, program = b"%d" % parent.pid, _program(parent.path)
@@ -50,9 +52,18 @@ def _credentials(path: str, user: str, uid: int) -> bytes:
         b'"tty":"%b","ses":%d,%b,"subj":"unconfined","ARCH":"x86_64",'
         b'"AUID":%b,"UID":%b,"GID":%b,"EUID":%b'
         % (
-            *(uid if uid >= 1000 else 4294967295, uid, uid, uid, uid, uid, uid),
-            *(terminal.encode(), session, _program(path)),
-            *(quoted(user if uid >= 1000 else "unset"), *(quoted(user),) * 3),
+            uid if uid >= 1000 else 4294967295,
+            uid,
+            uid,
+            uid,
+            uid,
+            uid,
+            uid,
+            terminal.encode(),
+            session,
+            _program(path),
+            quoted(user if uid >= 1000 else "unset"),
+            *(quoted(user),) * 3,
         )
     )
 
@@ -67,7 +78,7 @@ def file_name(path: str) -> str:
 
 
 def syscall(process: Process, event_id: bytes, name: str, result: int) -> bytes:
-    """ID and SYSCALL of an event that succeeded (or, for connect, is in progress)."""
+    """Returns ID and SYSCALL of an event that succeeded (or, for connect, is in progress)."""
     head, tail = _AROUND[name]
     outcome = b'yes","exit":' if result >= 0 else b'no","exit":'
     code = b'%d,"items":0,' % result
@@ -75,7 +86,7 @@ def syscall(process: Process, event_id: bytes, name: str, result: int) -> bytes:
 
 
 def execution(process: Process, folder: str) -> bytes:
-    """An execve; the id of this event becomes the key of the process."""
+    """Returns an execve event; its id becomes the key of the process."""
     line = process.command_line
     return b"".join(
         (
@@ -96,7 +107,7 @@ def _arguments(line: str) -> bytes:
 
 
 def title(command_line: str) -> bytes:
-    """PROCTITLE, the last member of every event."""
+    """Returns PROCTITLE, the last member of every event."""
     return b',"PROCTITLE":{"ARGV":%b}' % _arguments(command_line)
 
 
@@ -118,7 +129,7 @@ def socket_address(address: str, port: int) -> bytes:
 
 
 def file_paths(folder: str, path: str, kind: bytes) -> bytes:
-    """PATH of an openat or unlink: the folder, then the file."""
+    """Returns PATH of an openat or unlink: the folder, then the file."""
     return b',"CWD":{"cwd":%b},"PATH":[%b,%b]' % (
         quoted(folder),
         path_item(0, folder, b"PARENT", b"0o040755"),

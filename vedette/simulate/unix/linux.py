@@ -8,7 +8,7 @@ from vedette.simulate.unix import laurel
 from vedette.simulate.unix.machine import UnixMachine
 
 IN_PROGRESS = -115
-"""What a non-blocking connect returns; it counts as a connection
+"""Result of a non-blocking connect; it counts as a connection
 (docs/telemetry-formats.md#what-each-event-becomes)."""
 
 _SYSTEM_USERS = {"root": 0, "www-data": 33, "tomcat": 998, "postgres": 113, "builder": 1001}
@@ -80,7 +80,7 @@ class LinuxMachine(UnixMachine):
         return Process(pid, path, line, user, start_us, key, subject, laurel.title(line), parent)
 
     def _event_id(self, at_us: int) -> bytes:
-        """`seconds.milliseconds:serial`, like auditd."""
+        """Returns `seconds.milliseconds:serial`, like auditd."""
         self._serial += 1
         second, micros = divmod(at_us, 1_000_000)
         return b"%d%b:%d" % (second, MILLIS[micros // 1000], self._serial)

@@ -34,7 +34,7 @@ _ROLE_SERVICES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
 
 
 def boot(m: LinuxMachine) -> None:
-    """Processes that run when the day begins."""
+    """Adds the processes that run when the day begins."""
     for number, service in enumerate(_SERVICES + _ROLE_SERVICES.get(m.host.role, ())):
         m.add_running(*service, m.boot_us + (number + 5) * SECOND_US)
 
@@ -42,7 +42,7 @@ def boot(m: LinuxMachine) -> None:
 def _run_short(
     m: LinuxMachine, at: int, path: str, line: str, parent: Process, user: str = ""
 ) -> Process:
-    """A command that starts and ends."""
+    """Runs a command that starts and ends."""
     process = m.run(at, path, line, parent, user)
     m.exit(at + 4_000 + m.within(0.4), process)
     return process
@@ -116,7 +116,7 @@ def serve_queries(m: LinuxMachine, at: int) -> None:
 
 
 def administrate(m: LinuxMachine, at: int) -> None:
-    """An administrator logs in over ssh and runs some commands."""
+    """Simulates an administrator who logs in over ssh and runs some commands."""
     sshd = m.resident["sshd"]
     m.accept(at, sshd, workstation_address(m.rng), 22)
     session = m.run(at + 30_000, "/usr/sbin/sshd", "sshd: /usr/sbin/sshd -D -R", sshd)

@@ -35,7 +35,7 @@ class MacMachine(UnixMachine):
             process = self._build(pid, path, command_line, user or parent.user, at_us, parent)
             self._row(at_us, process, "exec")
             return process
-        # Between fork and exec the child is a copy of its parent, with a version of its own.
+        # Between fork and exec the child is a copy of its parent, with its own version.
         copy = self._build(
             self.next_pid(), parent.path, parent.command_line, parent.user, at_us - 400, parent
         )
@@ -62,10 +62,10 @@ class MacMachine(UnixMachine):
         *,
         udp: bool = False,
     ) -> None:
-        """Endpoint Security has no such event."""
+        """Does nothing: Endpoint Security has no connection event."""
 
     def accept(self, at_us: int, process: Process, address: str, port: int) -> None:
-        """Endpoint Security has no such event."""
+        """Does nothing: Endpoint Security has no connection event."""
 
     def write(self, at_us: int, process: Process, path: str) -> None:
         if not self._by_osquery:

@@ -19,7 +19,7 @@ _SESSION: tuple[tuple[str, str], ...] = (
 
 
 def boot(m: MacMachine) -> None:
-    """Processes that run when the day begins."""
+    """Adds the processes that run when the day begins."""
     for number, (name, path) in enumerate(_SERVICES):
         m.add_running(name, path, path, "root", m.boot_us + (number + 4) * SECOND_US)
 

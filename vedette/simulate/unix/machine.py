@@ -27,4 +27,4 @@ class UnixMachine(Machine):
         start_us: int,
         parent: Process | None,
     ) -> Process:
-        """A process as the sensor of this machine identifies it."""
+        """Returns a process with the identifiers of this machine's sensor."""

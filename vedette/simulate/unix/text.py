@@ -10,13 +10,13 @@ _QUOTING = re.compile(r"""['"\\]""")
 
 @lru_cache(maxsize=32_768)
 def quoted(text: str) -> bytes:
-    """A JSON string."""
+    """Returns a JSON string."""
     return json.dumps(text).encode()
 
 
 @lru_cache(maxsize=16_384)
 def split_line(command_line: str) -> tuple[str, ...]:
-    """The arguments of a command line, as the shell splits it."""
+    """Splits a command line into arguments, like the shell."""
     if _QUOTING.search(command_line):
         return tuple(shlex.split(command_line))
     return tuple(command_line.split())
@@ -24,11 +24,11 @@ def split_line(command_line: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def arguments(command_line: str) -> bytes:
-    """The arguments as a JSON array."""
+    """Returns the arguments as a JSON array."""
     return b"[" + b", ".join(map(quoted, split_line(command_line))) + b"]"
 
 
 @lru_cache(maxsize=32_768)
 def inode_of(path: str) -> int:
-    """A constant inode number for a path."""
+    """Returns a constant inode number for a path."""
     return 131_072 + sum(path.encode()) * 977 % 1_900_000

@@ -44,7 +44,7 @@ _SETTINGS = tuple(
 
 
 def query_processes(m: WindowsMachine, at: int) -> None:
-    """Monitoring software opens other processes, mostly to query them."""
+    """Simulates monitoring software that opens other processes, mostly to query them."""
     names = ("defender", "wmi", "monitor", "svchost0", "svchost3")
     source = m.resident[m.rng.choice(names)]
     targets = tuple(m.resident.values())
@@ -140,7 +140,7 @@ _COMPONENTS = (
 
 
 def scan_memory(m: WindowsMachine, at: int) -> None:
-    """The scanner reads recently loaded modules; occasionally a driver loads."""
+    """Simulates a scanner that reads recently loaded modules; occasionally a driver loads."""
     for number, target in enumerate(tuple(m.resident.values())[:6]):
         m.open_process(
             at + number * 700, m.resident["defender"], target, 0x1010 if number % 3 else 0x1000

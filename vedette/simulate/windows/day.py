@@ -59,13 +59,13 @@ _SESSION: tuple[tuple[str, str, str], ...] = (
 
 
 def boot(m: WindowsMachine) -> None:
-    """Processes that run when the day begins; they have no creation event."""
+    """Adds the processes that run when the day begins; they have no creation event."""
     for number, (name, path, line) in enumerate(_SERVICES + _ROLE_SERVICES.get(m.host.role, ())):
         m.add_running(name, path, line, LOCAL_SYSTEM, m.boot_us + (number + 3) * SECOND_US)
 
 
 def resume_session(m: WindowsMachine) -> None:
-    """The user is already logged on when the day begins."""
+    """Adds the session of a user who is already logged on when the day begins."""
     for number, (name, path, line) in enumerate(_SESSION):
         m.add_running(name, path, line, m.user, m.start_us - (90 - number) * 60 * SECOND_US)
 

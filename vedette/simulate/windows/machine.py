@@ -87,7 +87,7 @@ class WindowsMachine(Machine):
         self._log(10, at_us, body)
 
     def start_thread(self, at_us: int, process: Process, target: Process) -> None:
-        """A thread started in another process."""
+        """Logs a thread started in another process."""
         self._log(8, at_us, sysmon.remote_thread(process, target, target.pid + 1204))
 
     # network
@@ -137,7 +137,7 @@ class WindowsMachine(Machine):
         self._log(2, at_us, body)
 
     def download(self, at_us: int, process: Process, path: str, url: str) -> None:
-        """A file from the web, with its Zone.Identifier."""
+        """Logs a file from the web, with its Zone.Identifier."""
         self.write(at_us, process, path)
         mark = json_text(f"[ZoneTransfer]  ZoneId=3  HostUrl={url}")
         stream = json_text(f"{path}:Zone.Identifier")
@@ -163,7 +163,7 @@ class WindowsMachine(Machine):
     # other logs
 
     def script_block(self, at_us: int, process: Process, text: str, path: str = "") -> None:
-        """PowerShell 4104, in one part."""
+        """Logs PowerShell 4104, in one part."""
         block_id = f"{self.nonce()}-4f2e-4a19-9c11-{self.nonce()}7d20".encode()
         body = (
             b'"MessageNumber":"1","MessageTotal":"1","ScriptBlockText":"%b","ScriptBlockId":"%b",'
@@ -173,7 +173,8 @@ class WindowsMachine(Machine):
         self._log(4104, at_us, body)
 
     def logon(self, at_us: int, user: str, kind: int = 2, address: str = "-") -> None:
-        """Security 4624; an interactive logon (kind 2) opens the session of the host's user."""
+        """Logs Security 4624; an interactive logon (kind 2) opens the session of the host's
+        user."""
         logon_id = 0x10000 + self.rng.getrandbits(30)
         if kind == 2:
             self._user_logon = self._open_session(user, logon_id, 1, b"Medium")
@@ -202,7 +203,7 @@ class WindowsMachine(Machine):
         self._log(4624, at_us, body)
 
     def logoff(self, at_us: int, user: str, kind: int = 2) -> None:
-        """Security 4634."""
+        """Logs a logoff (Security 4634)."""
         body = (
             b'"TargetUserSid":"%b","TargetUserName":"%b","TargetDomainName":"%b",'
             b'"TargetLogonId":"0x%x","LogonType":"%d"'
@@ -217,7 +218,7 @@ class WindowsMachine(Machine):
         self._log(4634, at_us, body)
 
     def grant_ticket(self, at_us: int, user: str, address: str) -> None:
-        """Security 4769, of a domain controller: a ticket for itself."""
+        """Logs Security 4769 of a domain controller: a ticket for itself."""
         service = self.host.short_name.upper().encode()
         body = (
             b'"TargetUserName":"%b@%b","TargetDomainName":"%b","ServiceName":"%b$",'
@@ -235,7 +236,7 @@ class WindowsMachine(Machine):
         self._log(4769, at_us, body)
 
     def install_service(self, at_us: int, name: str, command: str) -> None:
-        """System 7045, and the registry value that services.exe writes."""
+        """Logs System 7045, and the registry value that services.exe writes."""
         body = (
             b'"ServiceName":"%b","ImagePath":"%b","ServiceType":"user mode service",'
             b'"StartType":"demand start","AccountName":"LocalSystem"'
@@ -274,5 +275,5 @@ def domain_user(login: str) -> str:
 
 
 def internal(name: str) -> str:
-    """Full name of an internal service of the company."""
+    """Returns the full name of an internal service of the company."""
     return f"{name}.{DOMAIN}"

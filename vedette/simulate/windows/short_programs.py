@@ -17,7 +17,7 @@ def load_modules(m: WindowsMachine, at: int, process: Process, most: int) -> Non
 def run_tool(
     m: WindowsMachine, at: int, path: str, line: str, parent: Process, modules: int = 5
 ) -> Process:
-    """A short-lived program: starts, loads modules, ends."""
+    """Runs a short-lived program: starts it, loads modules, ends it."""
     process = m.run(at, path, line, parent)
     load_modules(m, at, process, modules)
     m.exit(at + 60_000 + m.within(2), process)

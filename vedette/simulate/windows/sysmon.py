@@ -13,7 +13,7 @@ from vedette.simulate.timestamps import json_text, utc_text
 
 
 def guid(prefix: str, start_us: int, sequence: int) -> bytes:
-    """A ProcessGuid: groups two and three are the start second, low half first."""
+    """Returns a ProcessGuid: groups two and three are the start second, low half first."""
     second = start_us // 1_000_000
     return b"{%b-%04x-%04x-%04x-%08x%04x}" % (
         prefix.encode(),
@@ -50,7 +50,7 @@ def _hashes(path: str, ring: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Logon:
-    """A logon session as in event id 1."""
+    """A logon session in the form of event id 1."""
 
     user: str
     id: int
@@ -60,7 +60,7 @@ class Logon:
 
 
 def process_create(process: Process, ring: int, folder: str, logon: Logon) -> bytes:
-    """Id 1. The parent's members are "-" for an unknown parent."""
+    """Returns event id 1. The parent's members are "-" for an unknown parent."""
     parent = process.parent
     if parent is None:
         origin = (b"{00000000-0000-0000-0000-000000000000}", 0, b"-", b"-", b"-")
@@ -88,7 +88,7 @@ def process_create(process: Process, ring: int, folder: str, logon: Logon) -> by
 
 
 def process_end(process: Process) -> bytes:
-    """Id 5."""
+    """Returns event id 5."""
     return process.subject + process.tail
 
 
@@ -100,7 +100,7 @@ def connection(
     initiated: bool,
     udp: bool,
 ) -> bytes:
-    """Id 3. Source and target are (address, port, host name or "-")."""
+    """Returns event id 3. Source and target are (address, port, host name or "-")."""
     return b"".join(
         (
             process.subject,
@@ -138,25 +138,25 @@ def _loaded_members(path: str, ring: int) -> bytes:
 
 
 def signature(image: Image) -> bytes:
-    """The signature members of ids 6 and 7."""
+    """Returns the signature members of event ids 6 and 7."""
     if not image.signer:
         return b'"Signed":"false","Signature":"-","SignatureStatus":"Unavailable"'
     return b'"Signed":"true","Signature":"%b","SignatureStatus":"Valid"' % json_text(image.signer)
 
 
 def image_load(process: Process, path: str, ring: int) -> bytes:
-    """Id 7."""
+    """Returns event id 7."""
     return process.subject + _loaded_members(path, ring)
 
 
 def driver_load(path: str, ring: int) -> bytes:
-    """Id 6: belongs to no process."""
+    """Returns event id 6, which belongs to no process."""
     members = (json_text(path), _hashes(path, ring), signature(image_of(path)))
     return b'"ImageLoaded":"%b","Hashes":"%b",%b' % members
 
 
 def remote_thread(source: Process, target: Process, thread_id: int) -> bytes:
-    """Id 8."""
+    """Returns event id 8."""
     return _pair(source, target, b"Guid") + (
         b'"NewThreadId":"%d","StartAddress":"0x00007FFB9D2A%04X","StartModule":"%b",'
         b'"StartFunction":"LoadLibraryW","SourceUser":"%b","TargetUser":"%b"'
@@ -171,7 +171,7 @@ def remote_thread(source: Process, target: Process, thread_id: int) -> bytes:
 
 
 def process_access(source: Process, target: Process, thread_id: int, mask: int) -> bytes:
-    """Id 10: the only one that writes GUID in upper case."""
+    """Returns event id 10, the only one that writes GUID in upper case."""
     return _pair(source, target, b"GUID") + (
         b'"SourceThreadId":"%d","GrantedAccess":"0x%x","CallTrace":"%b","SourceUser":"%b",'
         b'"TargetUser":"%b"'
@@ -213,7 +213,7 @@ _CALL_TRACES = tuple(
 
 
 def file_create(process: Process, path: bytes, at_us: int) -> bytes:
-    """Id 11."""
+    """Returns event id 11."""
     return b"".join(
         (
             process.subject,
@@ -228,7 +228,7 @@ def file_create(process: Process, path: bytes, at_us: int) -> bytes:
 
 
 def file_time(process: Process, path: bytes, at_us: int, claimed_us: int) -> bytes:
-    """Id 2: the creation time is set to `claimed_us`."""
+    """Returns event id 2, which sets the creation time to `claimed_us`."""
     return b'%b,"TargetFilename":"%b","CreationUtcTime":"%b","PreviousCreationUtcTime":"%b"' % (
         process.subject,
         path,
@@ -238,7 +238,7 @@ def file_time(process: Process, path: bytes, at_us: int, claimed_us: int) -> byt
 
 
 def file_delete(process: Process, path: bytes, digest: str) -> bytes:
-    """Ids 23 and 26. `digest` is 96 hex digits: the MD5, then the SHA-256."""
+    """Returns event ids 23 and 26. `digest` is 96 hex digits: the MD5, then the SHA-256."""
     return b"".join(
         (
             process.subject,
@@ -252,7 +252,7 @@ def file_delete(process: Process, path: bytes, digest: str) -> bytes:
 
 
 def stream_create(process: Process, path: bytes, at_us: int, digest: str, contents: bytes) -> bytes:
-    """Id 15, with the mark of the web as `contents`; `digest` is an MD5."""
+    """Returns event id 15, with the mark of the web as `contents`; `digest` is an MD5."""
     members = (process.subject, path, utc_text(at_us), digest.encode(), contents, process.tail)
     return b'%b,"TargetFilename":"%b","CreationUtcTime":"%b","Hash":"MD5=%b","Contents":"%b"%b' % (
         members
@@ -260,13 +260,13 @@ def stream_create(process: Process, path: bytes, at_us: int, digest: str, conten
 
 
 def registry_key(process: Process, key: bytes, verb: bytes) -> bytes:
-    """Id 12; `verb` is CreateKey, DeleteKey or DeleteValue."""
+    """Returns event id 12; `verb` is CreateKey, DeleteKey or DeleteValue."""
     members = (verb, process.subject, key, process.tail)
     return b'"EventType":"%b",%b,"TargetObject":"%b"%b' % members
 
 
 def registry_value(process: Process, key: bytes, details: bytes) -> bytes:
-    """Id 13."""
+    """Returns event id 13."""
     return b"".join(
         (
             b'"EventType":"SetValue",',
@@ -282,13 +282,13 @@ def registry_value(process: Process, key: bytes, details: bytes) -> bytes:
 
 
 def pipe(process: Process, name: bytes, verb: bytes) -> bytes:
-    """Ids 17 (CreatePipe) and 18 (ConnectPipe)."""
+    """Returns event ids 17 (CreatePipe) and 18 (ConnectPipe)."""
     members = (verb, process.subject, name, process.tail)
     return b'"EventType":"%b",%b,"PipeName":"%b"%b' % members
 
 
 def dns_query(process: Process, name: bytes, answers: bytes) -> bytes:
-    """Id 22; `answers` in Sysmon's form `::ffff:192.0.2.1;`."""
+    """Returns event id 22; `answers` has Sysmon's form `::ffff:192.0.2.1;`."""
     return b"".join(
         (
             process.subject,

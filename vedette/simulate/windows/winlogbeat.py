@@ -30,8 +30,8 @@ _TASKS: dict[int, tuple[str, str]] = {
     8: (SYSMON, "CreateRemoteThread detected (rule: CreateRemoteThread)"),
     10: (SYSMON, "Process accessed (rule: ProcessAccess)"),
     11: (SYSMON, "File created (rule: FileCreate)"),
-    12: (SYSMON, "SegmentAssigner object added or deleted (rule: RegistryEvent)"),
-    13: (SYSMON, "SegmentAssigner value set (rule: RegistryEvent)"),
+    12: (SYSMON, "Registry object added or deleted (rule: RegistryEvent)"),
+    13: (SYSMON, "Registry value set (rule: RegistryEvent)"),
     15: (SYSMON, "File stream created (rule: FileCreateStreamHash)"),
     17: (SYSMON, "Pipe Created (rule: PipeEvent)"),
     18: (SYSMON, "Pipe Connected (rule: PipeEvent)"),
@@ -56,7 +56,7 @@ def channel_of(event_id: int) -> str:
 
 
 def open_stream(host: Host, event_id: int, logger_pid: int, record_ids: Iterator[int]) -> Stream:
-    """The stream of one event id. All streams of a host's channel share record ids. With
+    """Returns the stream of one event id. All streams of a host's channel share record ids. With
     `logger_pid` 0 the body itself closes `event_data` and contains the logging process."""
     members = json.dumps(_envelope(host, event_id), separators=(",", ":")).encode()
     shared, rest = members[1:-2].split(b'"record_id":0')
@@ -72,7 +72,7 @@ def open_stream(host: Host, event_id: int, logger_pid: int, record_ids: Iterator
 
 
 def _envelope(host: Host, event_id: int) -> dict[str, Any]:
-    """The constant members; `winlog` is the last one, so that `event_data` can follow."""
+    """Returns the constant members; `winlog` is the last one, so that `event_data` can follow."""
     channel, task = _TASKS[event_id]
     provider, guid = _PROVIDERS[channel]
     system = {"identifier": "S-1-5-18", "name": "SYSTEM", "domain": "NT AUTHORITY", "type": "User"}

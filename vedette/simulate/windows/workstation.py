@@ -47,8 +47,21 @@ def fetch_file(m: WindowsMachine, at: int) -> None:
 
 
 DOCUMENT_NAMES = (
-    *("invoice", "offer", "minutes", "forecast", "contract", "price-list", "travel", "budget"),
-    *("roadmap", "lens-drawing", "order", "protocol", "newsletter", "timesheet", "audit"),
+    "invoice",
+    "offer",
+    "minutes",
+    "forecast",
+    "contract",
+    "price-list",
+    "travel",
+    "budget",
+    "roadmap",
+    "lens-drawing",
+    "order",
+    "protocol",
+    "newsletter",
+    "timesheet",
+    "audit",
 )
 
 
@@ -122,7 +135,7 @@ def use_files(m: WindowsMachine, at: int) -> None:
 
 
 def run_diagnostics(m: WindowsMachine, at: int) -> None:
-    """Network troubleshooting: commands that attackers use as well."""
+    """Simulates network troubleshooting: commands that attackers use as well."""
     shell = m.run(at, "cmd.exe", r'"C:\Windows\system32\cmd.exe"', m.resident["explorer"])
     console = m.run(
         at + 20_000,

@@ -1,8 +1,8 @@
-"""Access tokens: JWTs that stand for an app, or for a user, for a short time.
+"""Access tokens: short-lived JWTs that represent an app or a user.
 
-A token names its holder and the number of the holder's secret; what the holder may do is looked up
-with each request, at most once a second, so that a role that is taken away, a secret that is
-replaced and an app that is switched off end what was issued before.
+A token names its holder and the number of the holder's secret. The holder's rights are read for
+each request, through a cache whose entries live for a second. Taking a role away, replacing a
+secret or disabling an app therefore also affects tokens that were issued earlier.
 """
 
 import secrets
@@ -18,16 +18,9 @@ from sqlalchemy import Connection
 
 from vedette.clock import Clock
 from vedette.errors import NotFoundError
-from vedette.limits import (
-    ACCESS_TOKEN_CHARS_MAX,
-    ACCESS_TOKEN_TTL_S,
-    ACCESS_TOKENS_CACHED_MAX,
-    SIGNING_KEY_STALE_US,
-    TOKEN_STALE_US,
-    TOKEN_USE_NOTED_US,
-)
-from vedette.model.permission import PERMISSIONS, has
+from vedette.limits import ACCESS_TOKEN_TTL_S, TOKEN_STALE_US, TOKEN_USE_NOTED_US, Limit
 from vedette.model.principal import Principal
+from vedette.model.rights.permission import PERMISSIONS, has
 from vedette.state.accounts import cloud_apps, signing_keys
 from vedette.state.accounts.app_guesses import AppGuesses
 from vedette.state.accounts.signing_keys import ALGORITHM, SigningKey
@@ -35,13 +28,23 @@ from vedette.state.accounts.tokens import Tokens
 from vedette.state.db.database import Database
 from vedette.state.db.sealing import Sealing
 
+ACCESS_TOKENS_CACHED_MAX: Limit[int] = 10_000
+"""Access tokens with a verified signature in the cache; an entry lasts until its token expires."""
+
+ACCESS_TOKEN_CHARS_MAX: Limit[int] = 4_096
+"""Characters of a token; longer ones are rejected unread. Our own have about 500."""
+
+SIGNING_KEY_STALE_US: Limit[int] = 1_000_000
+"""Maximum age of the cached list of signing keys. An unknown key id rereads the list at once."""
+
+
 _SECOND_US = 1_000_000
 _ISSUER = "vedette"
 
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """An issued token. `scope` are names of permissions."""
+    """An issued token. `scope` lists names of permissions."""
 
     text: str
     expires_s: int
@@ -50,13 +53,13 @@ class AccessToken:
 
 @dataclass(frozen=True, slots=True)
 class _Claims:
-    """What a token with a good signature says."""
+    """Claims of a token with a valid signature."""
 
     holder: str
     """`app ID NUMBER` or `token ID`."""
     expires_us: int
     key_id: str
-    """Of the key that signed it: without that the token is worth nothing."""
+    """Id of the signing key. A token whose key no longer exists is rejected."""
 
 
 class AccessTokens:
@@ -76,7 +79,8 @@ class AccessTokens:
         self._noted: dict[str, int] = {}
 
     def issue(self, app_id: str, secret: str, address: str) -> AccessToken:
-        """A token for an app of the identity platform. Raises UnauthorizedError, BusyError."""
+        """Issues a token to an app of the identity platform. Raises UnauthorizedError,
+        BusyError."""
         now_us = self._clock.now_us()
         app = self._guesses.check(
             app_id, address, now_us, lambda connection: _oauth_app(connection, app_id, secret)
@@ -86,13 +90,13 @@ class AccessTokens:
         return self._sign(app.principal(), holder, app.token_ttl_s, now_us)
 
     def authorize(self, api_token: str, address: str) -> AccessToken:
-        """A token for the user of an API token. Raises UnauthorizedError, BusyError."""
+        """Issues a token for the user of an API token. Raises UnauthorizedError, BusyError."""
         now_us = self._clock.now_us()
         principal = self._guesses.check("", address, now_us, lambda _: self._user_of(api_token))
         return self._sign(principal, f"token {principal.token_id}", ACCESS_TOKEN_TTL_S, now_us)
 
     def with_secret(self, app_id: str, secret: str, address: str) -> Principal:
-        """The app or key whose id and secret a request carries. Raises UnauthorizedError,
+        """Returns the app or key whose id and secret a request carries. Raises UnauthorizedError,
         BusyError."""
         now_us = self._clock.now_us()
         app = self._guesses.check(
@@ -107,12 +111,12 @@ class AccessTokens:
         return principal
 
     def cached_secret(self, app_id: str, secret: str) -> Principal | None:
-        """`with_secret` from the cache alone; None on a cache miss."""
+        """Like `with_secret`, from the cache alone; None on a cache miss."""
         return self._cached_principal(_secret_key(app_id, secret))[1]
 
     def with_token(self, text: str) -> Principal | None:
-        """The holder of an access token; None for one that is not ours, has ended, or whose
-        holder has."""
+        """Returns the holder of an access token; None for a foreign or expired token, and for a
+        holder who no longer exists or is disabled."""
         claims = self._claims(text)
         if claims is None:
             return None
@@ -123,7 +127,7 @@ class AccessTokens:
         return principal
 
     def cached_token(self, text: str) -> Principal | None:
-        """`with_token` from the cache alone; None on a cache miss."""
+        """Like `with_token`, from the cache alone; None on a cache miss."""
         with self._lock:
             claims = self._checked.get(_digest(text))
         if claims is None or claims.expires_us <= self._clock.now_us():
@@ -131,15 +135,16 @@ class AccessTokens:
         return self._cached_principal(claims.holder)[1]
 
     def public_keys(self) -> list[dict[str, Any]]:
-        """JWKs that tokens can be checked with."""
+        """JWKs for verifying our tokens."""
         return [key.public for key in self._signing_keys()]
 
     def rotate_when_due(self) -> None:
-        """Makes the first key, or the next. For the timer; issuing does it as well."""
+        """Creates the first signing key, or the next if it is due. A timer calls it; issuing a
+        token also rotates."""
         self._signing_key(self._clock.now_us())
 
     def clear_cache(self) -> None:
-        """Call it after changing roles, apps, users or teams."""
+        """Call after changes of roles, apps, users or teams."""
         with self._lock:
             self._holders.clear()
 
@@ -209,7 +214,8 @@ class AccessTokens:
         return _Claims(str(holder), expires_s * _SECOND_US, key.id)
 
     def _key_named(self, key_id: str) -> SigningKey | None:
-        """Another server may have made it a moment ago."""
+        """Finds a signing key by its id. Rereads the list on a miss, since another server may have
+        just created the key."""
         for fresh in (False, True):
             found = [key for key in self._signing_keys(reread=fresh) if key.id == key_id]
             if found:
@@ -241,7 +247,7 @@ class AccessTokens:
                 self._holders.popitem(last=False)
 
     def _cached_principal(self, key: str) -> tuple[bool, Principal | None]:
-        """Whether something fresh is cached, and what."""
+        """Returns (is a fresh entry cached, its principal)."""
         with self._lock:
             read_us, principal = self._holders.get(key, (0, None))
         is_fresh = 0 <= self._clock.now_us() - read_us < TOKEN_STALE_US

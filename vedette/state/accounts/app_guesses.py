@@ -1,9 +1,9 @@
-"""How often somebody may be wrong about the secret of an app.
+"""Limits on wrong secrets of apps.
 
-Wrong secrets are counted in the state database: for an address, for an app, and for both. Within a
-server one secret is looked at after the other, so that of any number of guesses at once no more
-than the limits say are compared; other servers of a cluster add one guess each at most. A right
-secret costs a read and no write. Whoever is locked out is so with the right secret, too.
+Wrong secrets are counted in the state database per address, per app, and per pair of both. A server
+checks secrets one at a time, so concurrent guesses never exceed the limits; each further server of
+a cluster adds at most one guess. A correct secret costs a read and no write. A lock also rejects
+the correct secret.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,12 +15,21 @@ from typing import TypeVar
 from sqlalchemy import Connection, delete, select, update
 
 from vedette.errors import BusyError, UnauthorizedError
-from vedette.limits import APP_GUESSES_MAX, APP_GUESSES_OF_ADDRESS_MAX, SIGN_IN_WINDOW_S
+from vedette.limits import SIGN_IN_WINDOW_S, Limit
 from vedette.state.accounts.lock_note import AttemptLock, Of, note_lock
 from vedette.state.accounts.sign_in import network_of
 from vedette.state.db.author import acting_as, current_author
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SIGN_IN_ATTEMPT
+
+APP_GUESSES_OF_ADDRESS_MAX: Limit[int] = 20
+"""Wrong secrets for one app from one address within `SIGN_IN_WINDOW_S`; programs do not mistype."""
+
+APP_GUESSES_MAX: Limit[int] = 100
+"""Wrong secrets within `SIGN_IN_WINDOW_S` for one app from all addresses, or from one address for
+all apps. Higher than the limit for one app from one address, so that a single address locks out
+neither the app nor other apps of its network."""
+
 
 T = TypeVar("T")
 
@@ -37,11 +46,11 @@ class AppGuesses:
     def check(
         self, who: str, address: str, now_us: int, look: Callable[[Connection], T | None]
     ) -> T:
-        """What `look` finds with a secret, within a transaction for reading. `who` is the id of
-        the app; "" where the secret says it, so that only addresses are counted.
+        """Returns the result of `look`, which checks a secret inside a read transaction.
 
-        Raises UnauthorizedError where it finds nothing, BusyError (`reason` "locked_out") after
-        too many of these.
+        `who` is the app's id, or "" if the secret identifies the app; then only the address is
+        counted. Raises UnauthorizedError if `look` returns None, BusyError (`reason` "locked_out")
+        after too many failures.
         """
         network = network_of(address)
         limits_of = _keys(who, network)
@@ -62,8 +71,8 @@ class AppGuesses:
     def _count(
         self, connection: Connection, limits_of: dict[str, int], now_us: int
     ) -> Iterator[str]:
-        """Yields what is locked from now on."""
-        # Counters of guesses: not worth to ask the clock guard for, as in `sign_in.py`.
+        """Increments the counters and yields the keys that have just reached their limit."""
+        # These are counters of guesses, which need no clock guard; see `sign_in.py`.
         old = SIGN_IN_ATTEMPT.c.first_us < now_us - SIGN_IN_WINDOW_S * _SECOND
         connection.execute(
             delete(SIGN_IN_ATTEMPT).where(old, SIGN_IN_ATTEMPT.c.name.in_(limits_of))
@@ -82,7 +91,7 @@ class AppGuesses:
 
 
 def _keys(who: str, address: str) -> dict[str, int]:
-    """What is counted, and how much of it there may be."""
+    """Maps each counter's key to its limit."""
     of_address = {f"app address {address}": APP_GUESSES_MAX}
     if not who:
         return of_address
@@ -98,7 +107,7 @@ def _refuse_beyond(connection: Connection, limits_of: dict[str, int], now_us: in
             SIGN_IN_ATTEMPT.c.first_us >= now_us - SIGN_IN_WINDOW_S * _SECOND,
         )
     )
-    # Read to the end: a cursor that is left open keeps its snapshot, and SQLite lets nobody write
-    # from an old one.
+    # Fetch all rows: an open cursor keeps its snapshot, and SQLite refuses to write from an old
+    # snapshot.
     if any(row.attempts >= limits_of[row.name] for row in rows.all()):
         raise BusyError("too many wrong secrets: wait a quarter of an hour", reason="locked_out")

@@ -1,7 +1,7 @@
-"""Entries in the audit log of a data directory, whether a server runs on it or not.
+"""Writes audit entries into a data directory, with or without a running server.
 
-`vedette backup` and `vedette restore` have to do with directories of other versions, too: what was
-not migrated is not migrated here, and an audit log of another form is left alone.
+`vedette backup` and `vedette restore` also handle directories of other versions. This module never
+migrates a database, and it refuses an audit log with a different schema.
 """
 
 from pathlib import Path
@@ -20,9 +20,11 @@ _STATE_FILE: Final = "state.db"
 
 
 def note_in(data: Path, entry: Entry, author: Author) -> None:
-    """Writes an entry into the log of the state database in a directory.
+    """Writes an entry into the audit log of the state database in `data`.
 
-    Raises UnavailableError where that is not possible: another form, no state, a full disk."""
+    Raises UnavailableError if that is impossible: a different schema, no state database, a full
+    disk.
+    """
     if not (data / _STATE_FILE).is_file():
         raise UnavailableError(f"there is no {_STATE_FILE} in {data}")
     database = open_database("", data)

@@ -1,4 +1,4 @@
-"""Reading the audit log, and proving that it is whole."""
+"""Reads and verifies the audit log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,25 +7,29 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
-from vedette.limits import AUDIT_FACET_ENTRIES, FACET_VALUES_SHOWN
+from vedette.limits import FACET_VALUES_SHOWN, Limit
 from vedette.state.db.audit_log import FIRST_HASH, Entry, chained, note
 from vedette.state.db.database import Database
 from vedette.state.db.schema_audit import AUDIT, AUDIT_HEAD
+
+AUDIT_FACET_ENTRIES: Limit[int] = 100_000
+"""Newest entries of the audit log that facets count; takes a tenth of a second in SQLite."""
+
 
 _PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Which entries to read; "" and None are any."""
+    """Criteria of a search; "" and None match everything."""
 
     author: str = ""
     action: str = ""
     kind: str = ""
     target: str = ""
-    """Part of the target's name, in any case."""
+    """Part of the target's name; case-insensitive."""
     one: tuple[str, str] | None = None
-    """Kind and whole name of one object."""
+    """Kind and full name of one object."""
     from_us: int | None = None
     to_us: int | None = None
     start: int = 0
@@ -34,7 +38,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A stored entry. Values of secrets are not in it."""
+    """A stored entry. It contains no values of secrets."""
 
     number: int
     time_us: int
@@ -52,7 +56,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest entry: with its hash kept elsewhere, nobody can rewrite the log unnoticed."""
+    """The newest entry. Whoever stores its hash elsewhere detects any rewriting of the log."""
 
     number: int
     hash: str
@@ -60,17 +64,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verification found."""
+    """Result of a verification."""
 
     entries: int
-    """How many are whole, from the first."""
+    """Number of intact entries, counted from the first."""
     head: Head
     fault: str = ""
-    """What is wrong with the next one, "" when the log is whole."""
+    """Defect of the next entry; "" if the log is intact."""
 
 
 def search(database: Database, wanted: Search) -> tuple[int, list[AuditEntry]]:
-    """How many entries answer, and a page of them, the newest first."""
+    """Returns the number of matching entries and one page of them, newest first."""
     conditions = list(_conditions(wanted))
     count = select(func.count()).select_from(AUDIT).where(*conditions)
     page = (
@@ -86,8 +90,8 @@ def search(database: Database, wanted: Search) -> tuple[int, list[AuditEntry]]:
 
 
 def facets(database: Database, wanted: Search) -> dict[str, list[tuple[str, int]]]:
-    """Who, actions and kinds of the newest `AUDIT_FACET_ENTRIES` entries that answer, the most
-    frequent first."""
+    """Returns authors, actions and kinds with their counts over the newest `AUDIT_FACET_ENTRIES`
+    matching entries, most frequent first."""
     newest = (
         select(AUDIT.c.author, AUDIT.c.action, AUDIT.c.kind)
         .where(*_conditions(wanted))
@@ -109,8 +113,8 @@ def facets(database: Database, wanted: Search) -> dict[str, list[tuple[str, int]
 
 
 def pages(database: Database, wanted: Search, last: int) -> Iterator[list[AuditEntry]]:
-    """All entries up to number `last` that answer, the newest first, page by page; `start` and
-    `rows` of the search are ignored."""
+    """Yields pages of all matching entries up to number `last`, newest first. Ignores `start` and
+    `rows` of the search."""
     conditions = list(_conditions(wanted))
     while True:
         query = (
@@ -128,13 +132,13 @@ def pages(database: Database, wanted: Search, last: int) -> Iterator[list[AuditE
 
 
 def record(database: Database, entry: Entry) -> None:
-    """Writes an entry for what no table of the state shows, such as a download."""
+    """Writes an entry for an act that changes no table, such as a download."""
     with database.writing() as connection:
         note(connection, entry)
 
 
 def head(database: Database) -> Head:
-    """The newest entry; number 0 before the first, and where somebody removed the head."""
+    """Returns the newest entry; number 0 before the first entry, or if the head was removed."""
     return _head(database) or Head(0, FIRST_HASH)
 
 
@@ -145,14 +149,14 @@ def _head(database: Database) -> Head | None:
 
 
 def verify(database: Database, known: Head | None = None) -> Verdict:
-    """Reads the whole log and checks numbers, hashes and head; `known` is a head of earlier, kept
-    elsewhere, which must be in it."""
+    """Reads the whole log and checks numbers, hashes and head. `known` is an earlier head that was
+    stored elsewhere; the log must contain it."""
     previous, whole = FIRST_HASH, 0
     latest = _head(database)
     if latest is None:
         return Verdict(0, Head(0, FIRST_HASH), "its head is missing")
     for row in _rows(database):
-        if row["number"] > latest.number:  # written while we read
+        if row["number"] > latest.number:  # written after the verification began
             break
         if row["number"] != whole + 1:
             return Verdict(whole, latest, _gap(row["number"], whole + 1))
@@ -169,12 +173,13 @@ def verify(database: Database, known: Head | None = None) -> Verdict:
 
 
 def _gap(found: int, wanted: int) -> str:
-    """What is wrong where the next entry has another number than the next one."""
+    """Describes a gap or an extra entry where `wanted` is the expected number."""
     return f"entry {wanted} is missing" if found > wanted else f"entry {found} was put before it"
 
 
 def _beyond(database: Database) -> str:
-    """Entries after the head, which no transaction wrote: both change together."""
+    """Returns the defect of entries after the head. Each transaction updates both, so no
+    transaction wrote these."""
     with database.reading() as connection:
         head_number = select(AUDIT_HEAD.c.number).scalar_subquery()
         query = select(func.min(AUDIT.c.number)).where(AUDIT.c.number > head_number)
@@ -183,7 +188,7 @@ def _beyond(database: Database) -> str:
 
 
 def _rows(database: Database) -> Iterator[RowMapping]:
-    """Every entry in order, page by page."""
+    """Yields all entries in order, read page by page."""
     after: int | None = None
     while True:
         query = select(AUDIT).order_by(AUDIT.c.number).limit(_PAGE)

@@ -1,7 +1,8 @@
-"""Apps of the identity platform and native keys: who calls the cloud side, other than users.
+"""Apps of the identity platform and native keys: callers of the cloud side that are not users.
 
-An app has an id and a secret of 160 bits, of which only a hash is kept. It gets access tokens with
-them (`access_tokens.py`) or sends them with each request; a native key only the latter.
+An app has an id and a secret of 160 bits, of which the server stores only a hash. An app exchanges
+them for access tokens (`access_tokens.py`) or sends them with each request. A native key can only
+do the latter.
 """
 
 import secrets
@@ -13,22 +14,23 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import (
-    ACCESS_TOKEN_TTL_S,
-    ACCESS_TOKEN_TTL_S_MAX,
-    ACCESS_TOKEN_TTL_S_MIN,
-    CLOUD_APPS_MAX,
-    USER_DETAIL_CHARS_MAX,
-)
+from vedette.limits import ACCESS_TOKEN_TTL_S, ACCESS_TOKEN_TTL_S_MAX, USER_DETAIL_CHARS_MAX, Limit
 from vedette.model.principal import Principal
 from vedette.state.accounts.cloud_roles import CloudRole, roles_of
 from vedette.state.accounts.tokens import Issued
 from vedette.state.db.database import Database
 from vedette.state.db.schema_cloud import CLOUD_APP, CLOUD_APP_ROLE, CLOUD_ROLE
 from vedette.state.policy.groups import checked_name
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import CLOUD_APPS
+
+ACCESS_TOKEN_TTL_S_MIN: Limit[int] = 60
+"""Minimum lifetime (s) that an app may choose for its tokens. Clients fetch a new token on 401, not
+in advance."""
+
 
 AppKind = Literal["oauth", "key"]
-"""`oauth` of the identity platform; `key` a native key, which gets no access tokens."""
+"""`oauth`: an app of the identity platform. `key`: a native key, which gets no access tokens."""
 
 ORG_ROLES = ("member", "owner")
 
@@ -50,7 +52,8 @@ class CloudApp:
     roles: tuple[CloudRole, ...]
 
     def principal(self) -> Principal:
-        """The app as a caller: what its roles permit, and where."""
+        """Returns the app as a caller: each permission with its sensor groups; None for all
+        groups."""
         grants: dict[str, frozenset[int] | None] = {}
         for role in self.roles:
             for name in role.permissions:
@@ -64,7 +67,7 @@ class CloudApp:
 
 @dataclass(frozen=True, slots=True)
 class AppChange:
-    """What to set of an app; None leaves as it is."""
+    """Values to set; None leaves a value unchanged."""
 
     name: str | None = None
     description: str | None = None
@@ -72,12 +75,12 @@ class AppChange:
     token_ttl_s: int | None = None
     is_enabled: bool | None = None
     roles: Sequence[int] | None = None
-    """Ids of roles: all that the app has."""
+    """Role ids, which replace all roles of the app."""
 
 
 def add(database: Database, kind: AppKind, new: AppChange, now_us: int) -> tuple[CloudApp, Issued]:
-    """A new app and its secret, which nobody can read again. Raises BadRequestError,
-    ConflictError for a name that is taken."""
+    """Creates an app and returns it with its secret, which cannot be read later. Raises
+    BadRequestError; ConflictError for a name that is taken."""
     issued = Issued(secrets.token_hex(16 if kind == "oauth" else 6), secrets.token_hex(20))
     values = {
         "description": "",
@@ -93,8 +96,7 @@ def add(database: Database, kind: AppKind, new: AppChange, now_us: int) -> tuple
         "created_us": now_us,
     }
     with database.writing() as connection:
-        if len(connection.scalars(select(CLOUD_APP.c.id)).all()) >= CLOUD_APPS_MAX:
-            raise BadRequestError(f"there are {CLOUD_APPS_MAX} apps already")
+        check_room(connection, CLOUD_APPS)
         _check_name(connection, new.name or "", "")
         connection.execute(insert(CLOUD_APP).values(values))
         _set_roles(connection, issued.id, new.roles or ())
@@ -102,7 +104,7 @@ def add(database: Database, kind: AppKind, new: AppChange, now_us: int) -> tuple
 
 
 def change(database: Database, app_id: str, new: AppChange) -> CloudApp:
-    """In force within a second, for the tokens that are out as well. Raises NotFoundError,
+    """Changes an app. Takes effect within a second, also for issued tokens. Raises NotFoundError,
     BadRequestError, ConflictError."""
     with database.writing() as connection:
         found(connection, app_id)
@@ -117,8 +119,8 @@ def change(database: Database, app_id: str, new: AppChange) -> CloudApp:
 
 
 def new_secret(database: Database, app_id: str) -> Issued:
-    """Another secret; the old one, and all tokens that it got, end within a second. Raises
-    NotFoundError."""
+    """Replaces the secret. The old secret and all tokens issued for it become invalid within a
+    second. Raises NotFoundError."""
     issued = Issued(app_id, secrets.token_hex(20))
     with database.writing() as connection:
         found(connection, app_id)
@@ -133,7 +135,7 @@ def new_secret(database: Database, app_id: str) -> Issued:
 
 
 def remove(database: Database, app_id: str) -> None:
-    """Raises NotFoundError."""
+    """Deletes an app and its role assignments. Raises NotFoundError."""
     with database.writing() as connection:
         found(connection, app_id)
         connection.execute(delete(CLOUD_APP_ROLE).where(CLOUD_APP_ROLE.c.app_id == app_id))
@@ -141,27 +143,27 @@ def remove(database: Database, app_id: str) -> None:
 
 
 def all_apps(database: Database) -> list[CloudApp]:
-    """By name."""
+    """Returns all apps and keys, sorted by name."""
     with database.reading() as connection:
         ids = connection.scalars(select(CLOUD_APP.c.id).order_by(CLOUD_APP.c.name)).all()
         return [found(connection, one) for one in ids]
 
 
 def get(database: Database, app_id: str) -> CloudApp:
-    """Raises NotFoundError."""
+    """Returns the app with this id. Raises NotFoundError."""
     with database.reading() as connection:
         return found(connection, app_id)
 
 
 def named(database: Database, name: str) -> CloudApp:
-    """The app with this name or id. Raises NotFoundError."""
+    """Returns the app with this name or id. Raises NotFoundError."""
     with database.reading() as connection:
         query = select(CLOUD_APP.c.id).where((CLOUD_APP.c.name == name) | (CLOUD_APP.c.id == name))
         return found(connection, connection.scalar(query) or name)
 
 
 def found(connection: Connection, app_id: str) -> CloudApp:
-    """Raises NotFoundError."""
+    """Returns the app with this id, within the caller's transaction. Raises NotFoundError."""
     row = connection.execute(select(CLOUD_APP).where(CLOUD_APP.c.id == app_id)).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no app {app_id[:80]!r}")
@@ -169,7 +171,7 @@ def found(connection: Connection, app_id: str) -> CloudApp:
 
 
 def with_secret(connection: Connection, app_id: str, secret: str) -> CloudApp | None:
-    """The enabled app with this id and secret."""
+    """Returns the enabled app with this id and secret, or None."""
     row = (
         connection.execute(
             select(CLOUD_APP).where(CLOUD_APP.c.id == app_id, CLOUD_APP.c.enabled.is_(True))

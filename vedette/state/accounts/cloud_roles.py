@@ -1,4 +1,4 @@
-"""Roles of the cloud side: named sets of permissions, in all sensor groups or in some."""
+"""Roles of the cloud side: named sets of permissions, for all sensor groups or for some."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,14 @@ import msgspec
 from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import CLOUD_ROLES_MAX, USER_DETAIL_CHARS_MAX
-from vedette.model.permission import permission_named
+from vedette.limits import USER_DETAIL_CHARS_MAX
+from vedette.model.rights.permission import permission_named
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP
 from vedette.state.db.schema_cloud import CLOUD_APP_ROLE, CLOUD_ROLE, CLOUD_ROLE_GROUP
 from vedette.state.policy.groups import checked_name
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import CLOUD_ROLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +30,25 @@ class CloudRole:
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """What to set of a role; None leaves as it is."""
+    """Values to set; None leaves a value unchanged."""
 
     name: str | None = None
     description: str | None = None
     permissions: Sequence[str] | None = None
-    """Names in any form that `permission_named` reads."""
+    """Names in any form that `permission_named` accepts."""
     groups: Sequence[int] | None = None
     in_all_groups: bool | None = None
 
 
 def add(database: Database, new: RoleChange) -> CloudRole:
-    """A new role, in all groups unless it names some. Raises BadRequestError for an unknown
-    permission or group, or no permission at all; ConflictError for a name that is taken."""
+    """Creates a role, for all groups unless `new` lists some. Raises BadRequestError for an unknown
+    permission or group, or if there is no permission; ConflictError for a name that is taken."""
     if not new.permissions:
         raise BadRequestError("permissions: a role needs at least one")
     checked_name(new.name or "")
     everywhere = new.groups is None if new.in_all_groups is None else new.in_all_groups
     with database.writing() as connection:
-        if len(roles_of(connection, None)) >= CLOUD_ROLES_MAX:
-            raise BadRequestError(f"there are {CLOUD_ROLES_MAX} roles already")
+        check_room(connection, CLOUD_ROLES)
         _check_name(connection, new.name or "", 0)
         values = _values(new) | {"all_groups": everywhere}
         role_id: int = connection.execute(
@@ -58,7 +59,8 @@ def add(database: Database, new: RoleChange) -> CloudRole:
 
 
 def change(database: Database, role_id: int, new: RoleChange) -> CloudRole:
-    """In force within a second. Raises NotFoundError, and as `add`."""
+    """Changes a role. Takes effect within a second. Raises NotFoundError, and the errors of
+    `add`."""
     with database.writing() as connection:
         known = _get(connection, role_id)
         if new.permissions is not None and not new.permissions:
@@ -80,7 +82,7 @@ def change(database: Database, role_id: int, new: RoleChange) -> CloudRole:
 
 
 def remove(database: Database, role_id: int) -> None:
-    """Its apps stay, without its permissions. Raises NotFoundError."""
+    """Deletes a role. Its apps stay and lose its permissions. Raises NotFoundError."""
     with database.writing() as connection:
         _get(connection, role_id)
         connection.execute(delete(CLOUD_APP_ROLE).where(CLOUD_APP_ROLE.c.role_id == role_id))
@@ -94,7 +96,7 @@ def get(database: Database, role_id: int) -> CloudRole:
 
 
 def named(database: Database, name: str) -> CloudRole:
-    """Raises NotFoundError."""
+    """Returns the role with this name. Raises NotFoundError."""
     found = next((role for role in all_roles(database) if role.name == name), None)
     if found is None:
         raise NotFoundError(f"there is no role {name[:80]!r}")
@@ -102,13 +104,13 @@ def named(database: Database, name: str) -> CloudRole:
 
 
 def all_roles(database: Database) -> list[CloudRole]:
-    """By name."""
+    """Returns all roles, sorted by name."""
     with database.reading() as connection:
         return roles_of(connection, None)
 
 
 def roles_of(connection: Connection, app_id: str | None) -> list[CloudRole]:
-    """The roles of an app; None for all there are."""
+    """Returns the roles of an app, sorted by name; all roles if `app_id` is None."""
     query = select(CLOUD_ROLE).order_by(CLOUD_ROLE.c.name)
     if app_id is not None:
         query = query.join(CLOUD_APP_ROLE).where(CLOUD_APP_ROLE.c.app_id == app_id)

@@ -1,7 +1,8 @@
-"""Identities: whom a provider vouches for, and the user that each is here.
+"""Identities: links from a subject at an identity provider to a local user.
 
-The key is the provider, which is one issuer for ever, and the subject. Names and mail addresses of
-claims never find a user: whoever may choose them at the provider would choose whom to be.
+The key is the provider, whose issuer never changes, and the subject. Names and mail addresses in
+claims never select a user: otherwise anyone who can choose them at the provider could choose whose
+account to use.
 """
 
 from dataclasses import dataclass
@@ -11,22 +12,24 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     delete,
-    func,
     insert,
     select,
     update,
 )
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import IDENTITIES_PER_USER_MAX, SUBJECT_CHARS_MAX
+from vedette.limits import SUBJECT_CHARS_MAX
 from vedette.state.db.database import Database
 from vedette.state.db.schema import TOKEN, USER
 from vedette.state.db.schema_console import IDENTITY, IDENTITY_PROVIDER
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import IDENTITIES
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A link. `follows_claims`: the provider made the user, and its claims say the teams."""
+    """A link. `follows_claims`: the provider created the user, and its claims determine the user's
+    teams."""
 
     id: int
     provider: str
@@ -41,8 +44,8 @@ class Identity:
 def link(
     database: Database, provider_id: int, subject: str, username: str, now_us: int
 ) -> Identity:
-    """From now on the subject signs in as this user. Raises NotFoundError for a provider or user
-    that does not exist, ConflictError for a subject that is linked."""
+    """Links a subject to a user, who can then sign in with it. Raises NotFoundError for an unknown
+    provider or user, ConflictError for a subject that is already linked."""
     with database.writing() as connection:
         user_id = connection.scalar(select(USER.c.id).where(USER.c.username == username.lower()))
         if user_id is None:
@@ -63,15 +66,13 @@ def insert_checked(
     *,
     follows_claims: bool = False,
 ) -> int:
-    """`link` within a transaction; the identity's id."""
+    """Like `link`, within a transaction. Returns the identity's id."""
     if not 0 < len(subject) <= SUBJECT_CHARS_MAX or not subject.isprintable():
         raise BadRequestError(f"subject: 1 to {SUBJECT_CHARS_MAX} printable characters")
     same = (IDENTITY.c.provider_id == provider_id) & (IDENTITY.c.subject == subject)
     if connection.scalar(select(IDENTITY.c.id).where(same)) is not None:
         raise ConflictError("subject: is linked to a user already")
-    count = select(func.count()).where(IDENTITY.c.user_id == user_id)
-    if (connection.scalar(count) or 0) >= IDENTITIES_PER_USER_MAX:
-        raise ConflictError(f"a user has at most {IDENTITIES_PER_USER_MAX} identities")
+    check_room(connection, IDENTITIES, None, IDENTITY.c.user_id == user_id)
     row = {
         "provider_id": provider_id,
         "subject": subject,
@@ -86,7 +87,7 @@ def insert_checked(
 
 
 def unlink(database: Database, identity_id: int, now_us: int) -> None:
-    """The subject cannot sign in any more, and the sessions that it began end. Raises
+    """Deletes a link: the subject can no longer sign in, and its sessions end. Raises
     NotFoundError."""
     with database.writing() as connection:
         end_sessions(connection, now_us, identity_id=identity_id)
@@ -96,7 +97,7 @@ def unlink(database: Database, identity_id: int, now_us: int) -> None:
 
 
 def all_identities(database: Database) -> list[Identity]:
-    """By user, provider and subject."""
+    """Returns all identities, sorted by user, provider and subject."""
     with database.reading() as connection:
         return _identities(connection)
 
@@ -104,7 +105,7 @@ def all_identities(database: Database) -> list[Identity]:
 def end_sessions(
     connection: Connection, now_us: int, *, provider_id: int = 0, identity_id: int = 0
 ) -> None:
-    """Ends the sessions that were begun with one identity, or with all of a provider."""
+    """Ends the sessions that began with one identity, or with any identity of a provider."""
     of_provider = select(IDENTITY.c.id).where(IDENTITY.c.provider_id == provider_id)
     begun = (
         TOKEN.c.identity_id.in_(of_provider) if provider_id else TOKEN.c.identity_id == identity_id

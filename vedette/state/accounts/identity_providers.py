@@ -1,7 +1,7 @@
-"""Providers of identities that people sign in with (OpenID Connect), as administrators set them up.
+"""Identity providers for sign-in (OpenID Connect), as administrators configure them.
 
-An identity is an issuer and a subject. The issuer of a provider never changes, so that a subject of
-another issuer is never taken for one of this. The secret is sealed (`sealing.py`).
+An identity is an issuer and a subject. A provider's issuer never changes, so a subject of another
+issuer is never mistaken for a subject of this one. The client secret is sealed (`sealing.py`).
 """
 
 from collections.abc import Mapping
@@ -11,24 +11,34 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import (
-    CLAIM_NAME_CHARS_MAX,
-    IDENTITY_PROVIDER_TEAMS_MAX,
-    IDENTITY_PROVIDERS_MAX,
-    ISSUER_CHARS_MAX,
-    PROVIDER_NAME_CHARS_MAX,
-    PROVIDER_SECRET_CHARS_MAX,
-    STATE_NAME_CHARS_MAX,
-)
+from vedette.limits import STATE_NAME_CHARS_MAX, Limit
 from vedette.state.accounts.identities import end_sessions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import TEAM
 from vedette.state.db.schema_console import IDENTITY_PROVIDER, IDENTITY_PROVIDER_TEAM
 from vedette.state.db.sealing import Sealing
 from vedette.state.policy.groups import checked_name
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import IDENTITY_PROVIDERS
+
+IDENTITY_PROVIDER_TEAMS_MAX: Limit[int] = 500
+"""Pairs of a claim value and a team, per provider."""
+
+ISSUER_CHARS_MAX: Limit[int] = 500
+"""Characters of an issuer, a URL that must equal the issuer of every token."""
+
+CLAIM_NAME_CHARS_MAX: Limit[int] = 100
+"""Characters of a claim's name."""
+
+PROVIDER_SECRET_CHARS_MAX: Limit[int] = 2_000
+"""Characters of the client secret of this server at a provider."""
+
+PROVIDER_NAME_CHARS_MAX: Limit[int] = 40
+"""Characters of a provider's name, which is part of URLs."""
+
 
 EVERYBODY: Final = "*"
-"""In place of a claim's value: a team of all users that the provider makes."""
+"""In place of a claim value: adds every user that the provider creates to the team."""
 
 DEFAULT_SCOPE: Final = "openid profile email"
 
@@ -40,7 +50,7 @@ TeamPairs = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider; `teams` are pairs of a value of `team_claim` and a team's id."""
+    """A provider. `teams` are pairs of a value of `team_claim` and a team id."""
 
     id: int
     name: str
@@ -59,15 +69,15 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What to set; None leaves as it is, or at its default."""
+    """Values to set; None leaves a value unchanged, or at its default."""
 
     label: str | None = None
     client_id: str | None = None
     secret: str | None = None
-    """As the provider gave it; "" for none."""
+    """The client secret, as issued by the provider; "" for none."""
     scope: str | None = None
     creates_users: bool | None = None
-    """Whether somebody without a linked identity gets a user, in the teams of their claims."""
+    """Whether a sign-in without a linked identity creates a user, in the teams of its claims."""
     username_claim: str | None = None
     team_claim: str | None = None
     teams: TeamPairs | None = None
@@ -77,8 +87,11 @@ class Change:
 def add(
     database: Database, sealing: Sealing, name: str, issuer: str, new: Change, now_us: int
 ) -> Provider:
-    """Raises BadRequestError for bad values, ConflictError for a name or issuer that is taken.
-    Whether the issuer is a good address is the caller's question (`oidc/provider_url.py`)."""
+    """Adds a provider. Raises BadRequestError for invalid values, ConflictError for a name or
+    issuer that is taken.
+
+    The caller checks that the issuer is a permitted address (`oidc/provider_url.py`).
+    """
     if not set(name) <= _NAME_CHARACTERS or not 0 < len(name) <= PROVIDER_NAME_CHARS_MAX:
         raise BadRequestError(
             f"name: 1 to {PROVIDER_NAME_CHARS_MAX} of a to z, 0 to 9 and -: it stands in addresses"
@@ -109,7 +122,7 @@ def add(
 def change(
     database: Database, sealing: Sealing, provider_id: int, new: Change, now_us: int
 ) -> Provider:
-    """One that is switched off ends the sessions that were begun with it. Raises NotFoundError,
+    """Changes a provider. Disabling it ends the sessions that began with it. Raises NotFoundError,
     BadRequestError."""
     values = _values(new)
     with database.writing() as connection:
@@ -129,7 +142,7 @@ def change(
 
 
 def remove(database: Database, provider_id: int, now_us: int) -> None:
-    """With its identities, and the sessions that were begun with them; users stay. Raises
+    """Deletes a provider with its identities and their sessions; users stay. Raises
     NotFoundError."""
     with database.writing() as connection:
         _one(connection, provider_id)
@@ -138,20 +151,20 @@ def remove(database: Database, provider_id: int, now_us: int) -> None:
 
 
 def all_providers(database: Database) -> list[Provider]:
-    """By name."""
+    """Returns all providers, sorted by name."""
     with database.reading() as connection:
         rows = connection.execute(select(IDENTITY_PROVIDER).order_by(IDENTITY_PROVIDER.c.name))
         return [_provider(connection, row) for row in rows.mappings().all()]
 
 
 def get(database: Database, provider_id: int) -> Provider:
-    """Raises NotFoundError."""
+    """Returns the provider with this id. Raises NotFoundError."""
     with database.reading() as connection:
         return _one(connection, provider_id)
 
 
 def named(database: Database, name: str) -> Provider:
-    """Raises NotFoundError."""
+    """Returns the provider with this name. Raises NotFoundError."""
     query = select(IDENTITY_PROVIDER).where(IDENTITY_PROVIDER.c.name == name)
     with database.reading() as connection:
         row = connection.execute(query).mappings().first()
@@ -161,12 +174,13 @@ def named(database: Database, name: str) -> Provider:
 
 
 def secret_of(sealing: Sealing, provider: Provider) -> str:
-    """ "" for none. Raises UnavailableError where it was sealed with another key file."""
+    """Returns the client secret; "" for none. Raises UnavailableError if it was sealed with another
+    key file."""
     return sealing.open(provider.sealed_secret, f"{_PURPOSE}{provider.id}")
 
 
 def _values(new: Change) -> dict[str, object]:
-    """The columns of what is given."""
+    """Validates the given values and maps them to columns."""
     given: Mapping[str, object] = {
         "label": None if new.label is None else checked_name(new.label),
         "client_id": _given("client_id", new.client_id, STATE_NAME_CHARS_MAX),
@@ -195,7 +209,8 @@ def _plain(name: str, text: str, most: int, within: str = "") -> str:
 
 
 def _checked(provider: Provider) -> Provider:
-    """Users that are made need a team: without one they see nothing, and nobody notices."""
+    """Rejects a provider that creates users without teams: they would see nothing, and nobody would
+    notice."""
     if provider.creates_users and not provider.teams:
         raise BadRequestError("creates_users: needs teams, so that those users may see something")
     if not provider.team_claim and any(value != EVERYBODY for value, _ in provider.teams):
@@ -205,8 +220,7 @@ def _checked(provider: Provider) -> Provider:
 
 def _check_new(connection: Connection, name: str, issuer: str) -> None:
     known = connection.execute(select(IDENTITY_PROVIDER.c.name, IDENTITY_PROVIDER.c.issuer)).all()
-    if len(known) >= IDENTITY_PROVIDERS_MAX:
-        raise ConflictError(f"there are {len(known)} identity providers, which is the most")
+    check_room(connection, IDENTITY_PROVIDERS)
     for other in known:
         if other.name == name:
             raise ConflictError(f"there is an identity provider {name!r} already")

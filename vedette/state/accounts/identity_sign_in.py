@@ -1,8 +1,8 @@
-"""Signing in with an identity that a provider vouched for, once `oidc` has proved it.
+"""Sign-in with an identity, after `oidc` has verified it.
 
-An attempt has a number that is good once (`spend`). Whether somebody unknown gets a user is the
-provider's setting, off by default; such users have no password, are in the teams that their claims
-name, and leave them when the claims do. Nobody becomes a global administrator by a claim.
+An attempt has a single-use number (`spend`). Creating users for unknown subjects is a setting of
+the provider, off by default. Such users have no password. Each sign-in sets their teams from their
+claims. No claim makes a user a global administrator.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette.errors import BadRequestError, BusyError, ConflictError, UnauthorizedError
-from vedette.limits import IDENTITY_SIGN_INS_OF_ADDRESS_MAX
+from vedette.limits import Limit
 from vedette.state.accounts import identities, sign_in, users
 from vedette.state.accounts.identity_providers import EVERYBODY, Provider
 from vedette.state.accounts.lock_note import AttemptLock
@@ -21,10 +21,14 @@ from vedette.state.db.database import Database
 from vedette.state.db.schema import TEAM_MEMBER, USER
 from vedette.state.db.schema_console import IDENTITY
 
+IDENTITY_SIGN_INS_OF_ADDRESS_MAX: Limit[int] = 200
+"""Attempts that one address may finish within `SIGN_IN_WINDOW_S`. They allow no guessing, but each
+costs a request to the provider."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What a provider says of somebody."""
+    """Verified claims about a person."""
 
     subject: str
     username: str = ""
@@ -32,12 +36,12 @@ class Vouched:
     last_name: str = ""
     email: str = ""
     teams: frozenset[str] = frozenset()
-    """Values of the claim that says teams."""
+    """Values of the team claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The user that somebody is here."""
+    """The local user who signs in."""
 
     user_id: int
     username: str
@@ -45,7 +49,7 @@ class Admitted:
 
 
 def count_attempt(database: Database, address: str, now_us: int) -> None:
-    """Raises BusyError above the limit of an address."""
+    """Counts an attempt. Raises BusyError above the limit of an address."""
     network = sign_in.network_of(address)
     most = IDENTITY_SIGN_INS_OF_ADDRESS_MAX
     lock = AttemptLock(f"identities {network}", most, "address", "", network)
@@ -53,8 +57,8 @@ def count_attempt(database: Database, address: str, now_us: int) -> None:
 
 
 def spend(database: Database, number: str, now_us: int) -> None:
-    """Raises UnauthorizedError for a number that was spent before, also where both come at the same
-    time. It is kept for longer than an attempt is good (`SIGN_IN_WINDOW_S`)."""
+    """Marks the number of an attempt as used. Raises UnauthorizedError if it was used before, also
+    when two requests race. The mark outlasts the attempt's validity (`SIGN_IN_WINDOW_S`)."""
     key = f"attempt {sha256(number.encode()).hexdigest()}"
     try:
         with database.writing() as connection:
@@ -66,14 +70,14 @@ def spend(database: Database, number: str, now_us: int) -> None:
 
 
 def admit(database: Database, provider: Provider, vouched: Vouched, now_us: int) -> Admitted:
-    """The user of an identity; made where the provider makes users.
+    """Returns the user of an identity; creates the user if the provider allows it.
 
-    Raises UnauthorizedError with the reason `identity_unknown`, `user_disabled`, or
-    `no_team` where no claim names a team any more; the teams are left then as well.
+    Raises UnauthorizedError with the reason `identity_unknown`, `user_disabled`, or `no_team` if no
+    claim names a team; the user then also leaves the provider's teams.
     """
     try:
         return _admitted(database, provider, vouched, now_us)
-    except ConflictError:  # a first sign-in in the same moment made the user
+    except ConflictError:  # a concurrent first sign-in created the user
         return _admitted(database, provider, vouched, now_us)
 
 
@@ -104,7 +108,7 @@ def _identity(connection: Connection, provider: Provider, vouched: Vouched) -> A
 
 
 def _made(connection: Connection, provider: Provider, vouched: Vouched, now_us: int) -> Any:
-    """The identity of a new user."""
+    """Creates a user and its identity, and returns the identity."""
     if not provider.creates_users:
         raise UnauthorizedError("nobody here is linked to it", reason="identity_unknown")
     if not _teams(provider, vouched):
@@ -122,7 +126,7 @@ def _made(connection: Connection, provider: Provider, vouched: Vouched, now_us: 
             f"no user can be made of the claims: {error.message}", reason="claims_unusable"
         ) from None
     except ConflictError:
-        # Never linked by itself: who chooses a name at the provider does not choose a user here.
+        # Never link automatically: choosing a name at the provider must not select a user here.
         raise UnauthorizedError(
             "the user name is taken by another user", reason="username_taken"
         ) from None
@@ -139,7 +143,7 @@ def _teams(provider: Provider, vouched: Vouched) -> set[int]:
 
 
 def _set_teams(connection: Connection, provider: Provider, user_id: int, wanted: set[int]) -> None:
-    """Of the provider's teams the user is in those that are wanted; others stay."""
+    """Sets the user's membership in the provider's teams to `wanted`. Other memberships stay."""
     own = TEAM_MEMBER.c.user_id == user_id
     current = set(connection.scalars(select(TEAM_MEMBER.c.team_id).where(own)))
     ruled = {team_id for _, team_id in provider.teams}

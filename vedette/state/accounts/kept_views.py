@@ -1,42 +1,27 @@
-"""What people keep of the console: preferences, searches with a name, links too long to send."""
+"""Stored views of the console: preferences, named searches, and short links for long URLs."""
 
 import secrets
-from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, delete, insert, or_, select, update
 
-from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import PERMALINK_ID_BYTES, PERMALINKS_OF_USER_MAX, SAVED_SEARCHES_OF_USER_MAX
+from vedette.errors import NotFoundError
+from vedette.limits import Limit
+from vedette.record.columns import from_row, row_of
+from vedette.record.objects.kept_view import Permalink, SavedSearch
 from vedette.state.db.schema import USER
 from vedette.state.db.schema_console import PERMALINK, PREFERENCE, SAVED_SEARCH
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import SAVED_SEARCHES
 
+PERMALINKS_OF_USER_MAX: Limit[int] = 200
+"""Links of one user; the oldest are deleted first."""
 
-@dataclass(frozen=True, slots=True)
-class SavedSearch:
-    """A search with a name. `params` is the query string of its address."""
-
-    id: int
-    username: str
-    name: str
-    view: str
-    params: str
-    shared: bool
-    changed_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Permalink:
-    """A view under a short id."""
-
-    id: str
-    view: str
-    params: str
-    made_us: int
-    expires_us: int
+PERMALINK_ID_BYTES: Limit[int] = 12
+"""Random bytes of a link's id: unguessable, and short enough for one line."""
 
 
 def preferences(connection: Connection, user_id: int) -> str:
-    """JSON, "{}" before the first."""
+    """Returns a user's preferences as JSON; "{}" if none are stored."""
     query = select(PREFERENCE.c.body).where(PREFERENCE.c.user_id == user_id)
     return connection.scalar(query) or "{}"
 
@@ -50,53 +35,45 @@ def set_preferences(connection: Connection, user_id: int, body: str, now_us: int
         connection.execute(insert(PREFERENCE).values(user_id=user_id, **values))
 
 
-_SEARCHES = select(
-    SAVED_SEARCH.c.id,
-    USER.c.username,
-    *(SAVED_SEARCH.c[name] for name in ("name", "view", "params", "shared", "changed_us")),
-).join_from(SAVED_SEARCH, USER)
+_SEARCHES = select(SAVED_SEARCH, USER.c.username).join_from(SAVED_SEARCH, USER)
 
 
 def searches(connection: Connection, user_id: int) -> list[SavedSearch]:
-    """A user's own, and those that others share, by name."""
+    """Returns a user's own searches and all shared ones, sorted by name."""
     theirs = or_(SAVED_SEARCH.c.user_id == user_id, SAVED_SEARCH.c.shared)
     query = _SEARCHES.where(theirs).order_by(SAVED_SEARCH.c.name, SAVED_SEARCH.c.id)
-    return [SavedSearch(**row) for row in connection.execute(query).mappings()]
+    return [_search(row) for row in connection.execute(query).mappings()]
 
 
-def add_search(
-    connection: Connection, user_id: int, name: str, view: str, params: str, *, shared: bool,
-    now_us: int,
-) -> SavedSearch:  # fmt: skip
+def add_search(connection: Connection, new: SavedSearch) -> SavedSearch:
     """Raises BadRequestError where the user has as many as they may."""
-    own = select(func.count()).where(SAVED_SEARCH.c.user_id == user_id)
-    if connection.execute(own).scalar_one() >= SAVED_SEARCHES_OF_USER_MAX:
-        raise BadRequestError(f"at most {SAVED_SEARCHES_OF_USER_MAX} searches can be saved")
-    values = {
-        "user_id": user_id, "name": name, "view": view, "params": params, "shared": shared,
-        "changed_us": now_us,
-    }  # fmt: skip
+    check_room(connection, SAVED_SEARCHES, None, SAVED_SEARCH.c.user_id == new.user_id)
+    values = row_of(new, "id")
     made = connection.execute(insert(SAVED_SEARCH).values(values).returning(SAVED_SEARCH.c.id))
     query = _SEARCHES.where(SAVED_SEARCH.c.id == made.scalar_one())
-    return SavedSearch(**connection.execute(query).mappings().one())
+    return _search(connection.execute(query).mappings().one())
 
 
-def remove_search(connection: Connection, user_id: int, search_id: int) -> None:
-    """One of the user's own. Raises NotFoundError."""
-    which = (SAVED_SEARCH.c.id == search_id) & (SAVED_SEARCH.c.user_id == user_id)
+def _search(row: RowMapping) -> SavedSearch:
+    return from_row(SavedSearch, row, username=row["username"])
+
+
+def remove_search(connection: Connection, search_id: int) -> None:
+    """Deletes a saved search. Raises NotFoundError."""
+    which = SAVED_SEARCH.c.id == search_id
     if not connection.execute(delete(SAVED_SEARCH).where(which)).rowcount:
-        raise NotFoundError(f"you have no search {search_id}")
+        raise NotFoundError(f"there is no search {search_id}")
 
 
 def delete_old_permalinks(connection: Connection, now_us: int) -> None:
-    """Deletes the links whose time is over. A job does, which asks the clock guard."""
+    """Deletes expired links. Called by a job that consults the clock guard."""
     connection.execute(delete(PERMALINK).where(PERMALINK.c.expires_us < now_us))
 
 
 def add_permalink(
     connection: Connection, user_id: int, view: str, params: str, now_us: int, ttl_us: int
 ) -> Permalink:
-    """The oldest of a user go when there are too many."""
+    """Stores a link. Deletes the user's oldest links above `PERMALINKS_OF_USER_MAX`."""
     own = (
         select(PERMALINK.c.id)
         .where(PERMALINK.c.user_id == user_id)
@@ -107,22 +84,18 @@ def add_permalink(
     old = list(connection.scalars(own))
     connection.execute(delete(PERMALINK).where(PERMALINK.c.id.in_(old)))
     link_id = secrets.token_urlsafe(PERMALINK_ID_BYTES)
-    link = Permalink(link_id, view, params, now_us, now_us + ttl_us)
-    connection.execute(
-        insert(PERMALINK).values(
-            id=link.id, user_id=user_id, view=view, params=params, made_us=now_us,
-            expires_us=link.expires_us,
-        )
-    )  # fmt: skip
+    link = Permalink(
+        id=link_id, view=view, params=params, made_us=now_us, expires_us=now_us + ttl_us
+    )
+    connection.execute(insert(PERMALINK).values(user_id=user_id, **row_of(link)))
     return link
 
 
 def permalink(connection: Connection, link_id: str, now_us: int) -> Permalink:
     """Raises NotFoundError, also for one whose time has passed."""
-    query = select(
-        *(PERMALINK.c[name] for name in ("id", "view", "params", "made_us", "expires_us"))
-    ).where(PERMALINK.c.id == link_id, PERMALINK.c.expires_us >= now_us)
+    is_alive = PERMALINK.c.expires_us >= now_us
+    query = select(PERMALINK).where(PERMALINK.c.id == link_id, is_alive)
     row = connection.execute(query).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no link {link_id[:40]!r} any more")
-    return Permalink(**row)
+    return from_row(Permalink, row)

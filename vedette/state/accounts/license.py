@@ -1,8 +1,8 @@
-"""The license: a signed token that says until when, and for how many sensors.
+"""The license: a signed token with an end date and a number of sensors.
 
-A server without a license works and says so in its status. A license is a JWT signed with Ed25519
-by the provider, whose public key is a setting; its `aud` is the token of the server that it was
-made for, or `*`. An expired one stays valid and counts as expired.
+A server without a license works and reports that in its status. A license is a JWT that the
+provider signed with Ed25519; a setting holds the provider's public key. Its `aud` is the token of
+the server it was issued for, or `*`. An expired license remains valid and is reported as expired.
 """
 
 import base64
@@ -19,11 +19,15 @@ from joserfc.jwk import OKPKey
 from sqlalchemy import and_, delete, func, insert, or_, select
 
 from vedette.errors import BadRequestError
-from vedette.limits import LICENSE_CHARS_MAX
+from vedette.limits import Limit
 from vedette.state.db import key_values
 from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database
 from vedette.state.db.schema import LICENSE, SENSOR
+
+LICENSE_CHARS_MAX: Limit[int] = 10_000
+"""Characters of a license; a signed token has a few hundred."""
+
 
 _ALGORITHM: Final = "Ed25519"
 _SERVER_ID: Final = "license server id"
@@ -33,7 +37,7 @@ _DAY_US: Final = 24 * 3600 * _SECOND_US
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """What a license says. `end_us` is its last moment, 0: without end."""
+    """Contents of a license. `end_us` is its last moment; 0 for no end."""
 
     sensors: int
     end_us: int
@@ -42,24 +46,24 @@ class License:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The license of this server, and what it counts."""
+    """The license of this server, and the counts that it limits."""
 
     license: License | None
-    """None: none was applied, or the provider's key is unknown or does not fit it."""
+    """None if no license was applied, or the provider's key is missing or does not verify it."""
     server_token: str
     sensors: int
-    """That were active on the day before, in UTC."""
+    """Sensors that were active on the previous day (UTC)."""
 
 
 def status(database: Database, provider_key: Path | None, now_us: int) -> Status:
-    """The license that was applied, checked again."""
+    """Returns the applied license after verifying it again, with the counts."""
     license = applied(database, provider_key)
     return Status(license, server_token(database), active_yesterday(database, now_us))
 
 
 def applied(database: Database, provider_key: Path | None) -> License | None:
-    """The license that was applied; None where there is none, or the provider's key is unknown or
-    does not fit it."""
+    """Returns the applied license; None if there is none, or the provider's key is missing or does
+    not verify it."""
     with database.reading() as connection:
         token = connection.scalar(select(LICENSE.c.token))
     if token is None or provider_key is None:
@@ -71,8 +75,8 @@ def applied(database: Database, provider_key: Path | None) -> License | None:
 
 
 def apply(database: Database, token: str, provider_key: Path | None, now_us: int) -> License:
-    """Puts a license in the place of the one before. Raises BadRequestError for one that is not of
-    the provider or not for this server."""
+    """Replaces the license. Raises BadRequestError for a license that the provider did not sign or
+    that is for another server."""
     if provider_key is None:
         raise BadRequestError(
             "license: this server has no key to check it with, see setting license_provider_key"
@@ -89,7 +93,7 @@ def apply(database: Database, token: str, provider_key: Path | None, now_us: int
 
 
 def _audited(found: License | None) -> dict[str, Any] | None:
-    """For the audit log. `end` is the last day, None without end."""
+    """Returns a license for the audit log. `end` is the last day; None for no end."""
     if found is None:
         return None
     end = datetime.fromtimestamp(found.end_us // _SECOND_US, UTC).date() if found.end_us else None
@@ -97,7 +101,7 @@ def _audited(found: License | None) -> dict[str, Any] | None:
 
 
 def checked(token: str, provider_key: Path, server: str) -> License:
-    """What a token says. Raises BadRequestError."""
+    """Verifies a token and returns its license. Raises BadRequestError."""
     if len(token) > LICENSE_CHARS_MAX:
         raise BadRequestError("license: is too long to be one")
     try:
@@ -116,7 +120,7 @@ def checked(token: str, provider_key: Path, server: str) -> License:
 
 
 def _is_time(seconds: int) -> bool:
-    """Whether it has a day that can be written."""
+    """Whether the timestamp is a date that Python can represent."""
     try:
         return seconds >= 0 and bool(datetime.fromtimestamp(seconds, UTC))
     except (OverflowError, ValueError, OSError):
@@ -124,8 +128,8 @@ def _is_time(seconds: int) -> bool:
 
 
 def issue(private_key: Path, server: str, sensors: int, end_day: str) -> str:
-    """A license, signed: what a provider does. `end_day` is the last day, YYYY-MM-DD, "" without
-    end. Raises BadRequestError for a bad day or key."""
+    """Signs a license; providers use it. `end_day` is the last day, YYYY-MM-DD; "" for no end.
+    Raises BadRequestError for an invalid day or key."""
     claims: dict[str, Any] = {"aud": server, "sensors": sensors}
     if end_day:
         try:
@@ -141,7 +145,7 @@ def issue(private_key: Path, server: str, sensors: int, end_day: str) -> str:
 
 
 def read(path: Path) -> str:
-    """The text of a license file. Raises BadRequestError."""
+    """Reads a license file. Raises BadRequestError."""
     try:
         with path.open(encoding="ascii") as file:
             return file.read(LICENSE_CHARS_MAX + 1)
@@ -150,24 +154,25 @@ def read(path: Path) -> str:
 
 
 def server_token(database: Database) -> str:
-    """What names this installation to a provider; made at the first question."""
+    """Returns the token that identifies this installation to a provider; creates it on first
+    use."""
     known = key_values.load(database, _SERVER_ID)
     if known is None:
         made = secrets.token_hex(16)
-        key_values.save_new(database, _SERVER_ID, made)  # of two that ask at once one makes it
+        key_values.save_new(database, _SERVER_ID, made)  # one of two racing calls wins
         known = key_values.load(database, _SERVER_ID) or made
     return known
 
 
 def request_block(found: Status, version: str) -> str:
-    """What an operator sends to a provider: base64 of JSON."""
+    """Returns the request that an operator sends to a provider: base64 of JSON."""
     body = {"server_token": found.server_token, "version": version, "sensors": found.sensors}
     return base64.b64encode(orjson.dumps(body)).decode()
 
 
 def active_yesterday(database: Database, now_us: int) -> int:
-    """Sensors with a contact yesterday, midnight to midnight, UTC; of each the last contact and
-    the last one on a day before that are kept (`state/sensors/silent_sensors.py`)."""
+    """Counts the sensors with a contact yesterday (midnight to midnight, UTC). Each sensor stores
+    its last contact and the last contact on an earlier day (`state/sensors/silent_sensors.py`)."""
     today_us = now_us - now_us % _DAY_US
     yesterday_us = today_us - _DAY_US
     last, earlier = SENSOR.c.last_seen_us, SENSOR.c.earlier_seen_us

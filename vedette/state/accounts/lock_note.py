@@ -1,8 +1,8 @@
-"""Entries of the audit log for those who are locked out: of a password, a link, an app.
+"""Audit entries about lockouts after failed attempts with a password, a link or an app.
 
-One for each lock, however often it is run into while it lasts, and `LOCK_OUTS_NOTED_MAX` of all in
-`SIGN_IN_WINDOW_S`: nobody fills the log by guessing. A name is written only where it is that of a
-user: people type passwords where names belong.
+Each lock gets one entry, however many attempts it rejects, and all locks together get
+`LOCK_OUTS_NOTED_MAX` entries in `SIGN_IN_WINDOW_S`, so guessing cannot fill the log. An entry shows
+a name only if a user or app has it: people type passwords into name fields.
 """
 
 from collections.abc import Sequence
@@ -11,15 +11,20 @@ from typing import Final, Literal
 
 from sqlalchemy import ColumnElement, Connection, delete, select, update
 
-from vedette.limits import LOCK_OUTS_NOTED_MAX, SIGN_IN_WINDOW_S
+from vedette.limits import SIGN_IN_WINDOW_S, Limit
 from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.author import acting_as, current_author
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SIGN_IN_ATTEMPT, USER
 from vedette.state.db.schema_cloud import CLOUD_APP
 
+LOCK_OUTS_NOTED_MAX: Limit[int] = 100
+"""Audit entries about lockouts within `SIGN_IN_WINDOW_S`. A client with thousands of addresses
+triggers lock after lock."""
+
+
 _NOTED: Final = "lock-outs in the audit log"
-"""Name among the counters: how many entries were written."""
+"""Key of the counter of written entries."""
 
 _SECOND_US: Final = 1_000_000
 
@@ -31,28 +36,28 @@ Of = Literal["user", "user from an address", "address", "link", "app"]
 
 @dataclass(frozen=True, slots=True)
 class AttemptLock:
-    """A counter of attempts, and what the entry says of it."""
+    """A counter of attempts, and the contents of its audit entry."""
 
     key: str
-    """Its name in the table of counters."""
+    """Key in the table of counters."""
     attempts_max: int
     of: Of
-    """What is locked out; with `link` and `address` whoever comes with it."""
+    """Kind of the locked object. `link` and `address` lock out every user of it."""
     target: str
-    """A name or the id of an app, which are written where they are known; an address."""
+    """User name, app id or address. The entry shows a name or id only if it exists."""
     network: str
-    """Of whoever ran into it."""
+    """Network of the client that triggered the lock."""
 
 
 def note_locks(database: Database, locks: Sequence[AttemptLock], now_us: int) -> None:
-    """Notes those of the locks that are new, after an attempt was refused."""
+    """Writes entries for the locks that have none yet, after an attempt was rejected."""
     with database.reading() as connection:
         if not any(_is_new(connection, lock) for lock in locks):
             return
     author = replace(current_author(), kind="server", name="sign-in")
     with acting_as(author), database.writing() as connection:
         for lock in locks:
-            # The counter goes one beyond its bound, once.
+            # Incrementing the counter beyond its limit marks the lock as noted.
             new = (
                 update(SIGN_IN_ATTEMPT).where(*_of_new(lock)).values(attempts=lock.attempts_max + 1)
             )
@@ -61,7 +66,7 @@ def note_locks(database: Database, locks: Sequence[AttemptLock], now_us: int) ->
 
 
 def note_lock(connection: Connection, lock: AttemptLock, now_us: int) -> None:
-    """Notes a lock within a transaction, unless there are too many."""
+    """Writes an entry within a transaction, up to the limit of entries."""
     old = SIGN_IN_ATTEMPT.c.first_us < now_us - SIGN_IN_WINDOW_S * _SECOND_US
     connection.execute(delete(SIGN_IN_ATTEMPT).where(SIGN_IN_ATTEMPT.c.name == _NOTED, old))
     row = {"name": _NOTED, "attempts": 0, "first_us": now_us}

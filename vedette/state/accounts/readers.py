@@ -1,4 +1,4 @@
-"""Who may be notified of a host: the scope of a user who is not making a request."""
+"""Recipients of notifications: whether a user who makes no request may see a host."""
 
 from sqlalchemy import Connection, select
 
@@ -8,14 +8,15 @@ from vedette.state.db.schema import SENSOR, USER
 
 
 def may_see(database: Database, user_id: int, sensor_id: int) -> bool:
-    """Whether an enabled user may see a sensor's host now. What belongs to no host (0) is for
-    global administrators."""
+    """Whether an enabled user may currently see a sensor's host. Only global administrators see
+    objects without a host (sensor id 0)."""
     with database.reading() as connection:
         return _may_see(connection, user_id, sensor_id)
 
 
 def mail_address(database: Database, user_id: int, sensor_id: int) -> str:
-    """The address of a user who may see the host; "" where they may not, or have none."""
+    """Returns the mail address of a user who may see the host; "" if the user may not, or has no
+    address."""
     with database.reading() as connection:
         if not _may_see(connection, user_id, sensor_id):
             return ""
@@ -23,14 +24,15 @@ def mail_address(database: Database, user_id: int, sensor_id: int) -> str:
 
 
 def own_address(database: Database, user_id: int) -> str:
-    """The address of an enabled user, for what is about no host; "" where they have none."""
+    """Returns the mail address of an enabled user, for messages without a host; "" if there is
+    none."""
     query = select(USER.c.email).where(USER.c.id == user_id, USER.c.enabled.is_(True))
     with database.reading() as connection:
         return connection.scalar(query) or ""
 
 
 def _may_see(connection: Connection, user_id: int, sensor_id: int) -> bool:
-    """Asks what a request of the user would ask, so that both have one answer."""
+    """Applies the rule that authorizes the user's requests, so that both always agree."""
     query = select(USER.c.global_admin).where(USER.c.id == user_id, USER.c.enabled.is_(True))
     is_global_admin = connection.scalar(query)
     if is_global_admin is None or is_global_admin:

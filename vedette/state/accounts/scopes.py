@@ -7,17 +7,22 @@ from sqlalchemy import select
 
 from vedette import limits
 from vedette.clock import Clock
-from vedette.limits import SCOPES_CACHED_MAX
-from vedette.model.principal import Principal, Role
+from vedette.limits import Limit
+from vedette.model.principal import Principal
+from vedette.model.rights.authorization import Deed, groups_where
 from vedette.model.scope import EVERYTHING, Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
+
+SCOPES_CACHED_MAX: Limit[int] = 64
+"""Sets of groups with cached sensors."""
+
 
 _NOTHING = Scope(frozenset())
 
 
 class Scopes:
-    """Scopes of principals, with a cache whose entries live a second."""
+    """Scopes of principals, with a cache whose entries live for a second."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -26,27 +31,27 @@ class Scopes:
         self._lock = Lock()
 
     def of(self, principal: Principal) -> Scope:
-        """Everything for global administrators; nothing for senders and for users whose teams
-        give them no role; else the sensors that are in the groups now."""
+        """Returns everything for global administrators, nothing for senders and for users whose
+        teams give them no role, else the sensors that are currently in the principal's groups."""
         return self.of_groups(principal.visible_groups)
 
-    def acting(self, principal: Principal) -> Scope:
-        """The sensors that the principal may act on: those of groups where they are Analyst."""
-        if principal.is_global_admin:
+    def acting(self, principal: Principal, deed: Deed) -> Scope:
+        """Returns the sensors for which the principal may currently do `deed`."""
+        groups = groups_where(principal, deed)
+        if groups is None:
             return EVERYTHING
-        groups = frozenset(group for group, role in principal.roles if role >= Role.ANALYST)
         return self._look(groups) if groups else _NOTHING
 
     def cached(self, principal: Principal) -> Scope | None:
-        """`of` from the cache alone; None on a cache miss."""
+        """Like `of`, from the cache alone; None on a cache miss."""
         return self.cached_groups(principal.visible_groups)
 
     def of_groups(self, groups: frozenset[int] | None) -> Scope:
-        """The sensors that are in some groups now; everything for None."""
+        """Returns the sensors that are currently in `groups`; everything for None."""
         return self.cached_groups(groups) or self._look(groups or frozenset())
 
     def cached_groups(self, groups: frozenset[int] | None) -> Scope | None:
-        """`of_groups` from the cache alone; None on a cache miss."""
+        """Like `of_groups`, from the cache alone; None on a cache miss."""
         if groups is None:
             return EVERYTHING
         if not groups:

@@ -1,7 +1,7 @@
-"""The second factor of a password: a time-based code (RFC 6238), each good once.
+"""The second factor of a password: time-based codes (RFC 6238), each valid once.
 
-A secret is proposed first, and in force once a code of it was seen; one that is in force stays so
-until then. Secrets are sealed (`sealing.py`).
+A new secret is proposed first and takes effect when the user confirms it with a code; until then an
+earlier secret stays in effect. Secrets are sealed (`sealing.py`).
 """
 
 import secrets
@@ -27,14 +27,14 @@ class Proposal:
     """A secret for an authenticator."""
 
     secret: str
-    """In base 32, as people type it."""
+    """In base32, for typing."""
     uri: str
-    """The same as an `otpauth:` address."""
+    """The secret as an `otpauth:` URI."""
 
 
 def propose(database: Database, sealing: Sealing, username: str) -> Proposal:
-    """A secret for the user's authenticator; in force once it is confirmed. One that is in force
-    stays so until then."""
+    """Creates a secret for the user's authenticator. It takes effect with `confirm`; until then an
+    earlier secret stays in effect."""
     secret = pyotp.random_base32()
     user_id = users.id_of(database, username)
     with database.writing() as connection:
@@ -49,8 +49,8 @@ def propose(database: Database, sealing: Sealing, username: str) -> Proposal:
 
 
 def confirm(database: Database, sealing: Sealing, username: str, code: str, now_us: int) -> None:
-    """Puts the proposed secret in force: from now on a password alone is not enough. Raises
-    BadRequestError for a wrong code, or where none was proposed."""
+    """Activates the proposed secret; a password alone no longer suffices. Raises BadRequestError
+    for a wrong code, or if no secret was proposed."""
     user_id = users.id_of(database, username)
     with database.writing() as connection:
         row = connection.execute(
@@ -69,14 +69,14 @@ def confirm(database: Database, sealing: Sealing, username: str, code: str, now_
 
 
 def users_with_one(database: Database) -> frozenset[int]:
-    """Ids of the users whose second factor is in force."""
+    """Ids of users with an active second factor."""
     with database.reading() as connection:
         in_force = select(SECOND_FACTOR.c.user_id).where(SECOND_FACTOR.c.secret != "")
         return frozenset(connection.scalars(in_force))
 
 
 def remove(database: Database, username: str) -> None:
-    """A password is enough again. Idempotent."""
+    """Removes the second factor, so that a password suffices again. Idempotent."""
     user_id = users.id_of(database, username)
     with database.writing() as connection:
         connection.execute(delete(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id))
@@ -92,8 +92,8 @@ def is_in_force(database: Database, username: str) -> bool:
 def check_code(
     connection: Connection, sealing: Sealing, user_id: int, code: str, now_us: int
 ) -> None:
-    """Uses a code up; nothing for a user without a factor in force. Raises UnauthorizedError, with
-    the reason `second_factor_needed` where there is no code."""
+    """Consumes a code; does nothing for a user without an active factor. Raises UnauthorizedError,
+    with the reason `second_factor_needed` if `code` is empty."""
     query = select(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).with_for_update()
     row = connection.execute(query).first()
     if row is None or not row.secret:
@@ -111,8 +111,8 @@ def check_code(
 
 
 def _step_of(secret: str, code: str, now_us: int) -> int | None:
-    """The time step that a code belongs to: of now, the one before or after; None for a wrong
-    one."""
+    """Returns the time step of a code: the current one, the one before or the one after; None for a
+    wrong code."""
     totp = pyotp.TOTP(secret)
     now = now_us // _SECOND_US // totp.interval
     for step in (now, now - 1, now + 1):

@@ -1,7 +1,7 @@
-"""The keys that access tokens are signed with: ES256, a new one every month.
+"""Keys that sign access tokens (ES256); a new key every month.
 
-An old key stays as long as a token that it signed can be good. Private keys are sealed
-(`sealing.py`); servers that share a state database share them.
+An old key stays until every token that it signed has expired. Private keys are sealed
+(`sealing.py`). Servers that share a state database share the keys.
 """
 
 import secrets
@@ -12,10 +12,14 @@ import msgspec
 from joserfc.jwk import ECKey
 from sqlalchemy import delete, insert, select
 
-from vedette.limits import ACCESS_TOKEN_TTL_S_MAX, SIGNING_KEY_AGE_S
+from vedette.limits import ACCESS_TOKEN_TTL_S_MAX, Limit
 from vedette.state.db.database import Database
 from vedette.state.db.schema_cloud import SIGNING_KEY
 from vedette.state.db.sealing import Sealing
+
+SIGNING_KEY_AGE_S: Limit[int] = 30 * 24 * 3600
+"""Age (s) up to which a key signs; then the next key is created."""
+
 
 ALGORITHM = "ES256"
 
@@ -25,7 +29,7 @@ _PURPOSE = "signing key "
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A key pair. `public` is the JWK that others check tokens with."""
+    """A key pair. `public` is the JWK for verifying tokens."""
 
     id: str
     pair: ECKey
@@ -33,13 +37,13 @@ class SigningKey:
     created_us: int
 
     def signs_at(self, now_us: int) -> bool:
-        """Whether it is young enough; also where the clock went back."""
+        """Whether the key is recent enough to sign; a clock that went back is tolerated."""
         return abs(now_us - self.created_us) < SIGNING_KEY_AGE_S * _SECOND_US
 
 
 def load(database: Database, sealing: Sealing) -> list[SigningKey]:
-    """All keys, the newest first. Raises UnavailableError where they were sealed with another
-    key file."""
+    """Returns all keys, newest first. Raises UnavailableError if they were sealed with another key
+    file."""
     query = select(SIGNING_KEY).order_by(SIGNING_KEY.c.created_us.desc(), SIGNING_KEY.c.id)
     with database.reading() as connection:
         rows = connection.execute(query).mappings().all()
@@ -59,8 +63,8 @@ def _pair(text: str) -> ECKey:
 
 
 def rotate(database: Database, sealing: Sealing, now_us: int, *, at_once: bool = False) -> str:
-    """Adds a key and removes those whose tokens have all ended; the id of the new one.
-    `at_once` removes all older ones: every access token ends."""
+    """Adds a key, removes keys whose tokens have all expired, and returns the new key's id.
+    `at_once` removes all older keys, which invalidates every access token."""
     key_id = secrets.token_hex(8)
     pair = ECKey.generate_key("P-256", {"kid": key_id, "use": "sig", "alg": ALGORITHM})
     private = msgspec.json.encode(pair.as_dict(private=True)).decode()

@@ -1,6 +1,6 @@
-"""Teams, which give users roles in sensor groups (docs/clients.md#requests, users and teams)."""
+"""Teams: roles for users in sensor groups (docs/clients.md#requests, users and teams)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -24,22 +24,23 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A team with its access, by group id."""
+    """A team with its roles, sorted by group id."""
 
     id: int
     name: str
     access: tuple[Access, ...]
     is_enabled: bool = True
-    """While it is not, its roles count for nothing; members and roles stay as they are."""
+    """A disabled team gives no roles; its members and roles stay stored."""
 
     @property
     def roles(self) -> dict[int, Role]:
-        """By group id."""
+        """Maps group id to role."""
         return {one.group_id: one.role for one in self.access}
 
 
 def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
-    """Raises ConflictError for a name that is taken, BadRequestError for an unknown group."""
+    """Creates a team. Raises ConflictError for a name that is taken, BadRequestError for an unknown
+    group."""
     checked_name(name)
     with database.writing() as connection:
         if connection.scalar(select(TEAM.c.id).where(TEAM.c.name == name)) is not None:
@@ -60,7 +61,7 @@ def change(
     access: Mapping[int, Role] | None = None,
     is_enabled: bool | None = None,
 ) -> Team:
-    """Rename a team, replace its roles, disable or enable it; None leaves as it is.
+    """Renames a team, replaces its roles, disables or enables it; None leaves a value unchanged.
 
     Raises NotFoundError, ConflictError for a name that is taken, BadRequestError for an unknown
     group.
@@ -85,7 +86,7 @@ def change(
 
 
 def named(database: Database, name: str) -> Team:
-    """The team of that exact name. Raises NotFoundError."""
+    """Returns the team with this exact name. Raises NotFoundError."""
     for team in all_teams(database):
         if team.name == name:
             return team
@@ -93,13 +94,13 @@ def named(database: Database, name: str) -> Team:
 
 
 def all_teams(database: Database) -> list[Team]:
-    """Every team, by id."""
+    """Returns all teams, sorted by id."""
     with database.reading() as connection:
         return _teams(connection)
 
 
 def get(database: Database, team_id: int) -> Team:
-    """Raises NotFoundError."""
+    """Returns the team with this id. Raises NotFoundError."""
     for team in all_teams(database):
         if team.id == team_id:
             return team
@@ -107,7 +108,7 @@ def get(database: Database, team_id: int) -> Team:
 
 
 def remove(database: Database, team_id: int) -> None:
-    """Delete a team; its members remain users, without its roles. Raises NotFoundError."""
+    """Deletes a team. Its members remain users, without its roles. Raises NotFoundError."""
     with database.writing() as connection:
         keep_last_id(connection, TEAM)
         if not connection.execute(delete(TEAM).where(TEAM.c.id == team_id)).rowcount:
@@ -115,8 +116,8 @@ def remove(database: Database, team_id: int) -> None:
 
 
 def roles_of(connection: Connection, user_id: int) -> tuple[tuple[int, Role], ...]:
-    """The highest role of a user in each sensor group, of enabled teams; ascending by group, none
-    left out."""
+    """Returns (group id, highest role) of a user from enabled teams, sorted by group id. Groups
+    without a role are omitted."""
     rows = connection.execute(
         select(TEAM_ACCESS.c.group_id, TEAM_ACCESS.c.role)
         .join(TEAM_MEMBER, TEAM_MEMBER.c.team_id == TEAM_ACCESS.c.team_id)
@@ -127,6 +128,14 @@ def roles_of(connection: Connection, user_id: int) -> tuple[tuple[int, Role], ..
     for group_id, role in rows:
         highest[group_id] = max(Role(role), highest.get(group_id, Role.NONE))
     return tuple(sorted((group, role) for group, role in highest.items() if role > Role.NONE))
+
+
+def role_everywhere(connection: Connection, roles: Iterable[tuple[int, Role]]) -> Role:
+    """Returns the lowest of `roles` over all existing sensor groups; a group without a role counts
+    as `Role.NONE`."""
+    held = dict(roles)
+    groups = connection.scalars(select(GROUP.c.id))
+    return min((held.get(one, Role.NONE) for one in groups), default=Role.NONE)
 
 
 def _check_groups(connection: Connection, access: Mapping[int, Role]) -> None:

@@ -1,14 +1,14 @@
-"""API and ingest tokens.
+"""API tokens, ingest tokens, sessions and sign-in links.
 
-A secret is 40 hex digits, 160 bits from the system's generator; only its SHA-256 is kept: a fast
-hash is enough for a secret that cannot be guessed, and it is computed for every request. `api`
-tokens act as a user, read-only ones as a user who may change nothing; `ingest` tokens may only send
-telemetry into one sensor group. The HTTP layer reads them from requests
+A secret is 40 hex digits, 160 bits from the system's random generator. The server stores only its
+SHA-256: a fast hash suffices for a secret that cannot be guessed, and every request computes it.
+`api` tokens act as a user; a read-only token may change nothing. `ingest` tokens may only send
+telemetry into one sensor group. The HTTP layer reads tokens from requests
 (docs/telemetry-formats.md#protocols: Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer
 secret`; docs/http-api.md#who-may-call-what: X-Auth-Token).
 
-Authentication reads the database at most once a second and token; a revocation by another program
-takes effect within that second, one by this server at once.
+Authentication reads the database at most once a second per token. A revocation by another program
+takes effect within that second, a revocation by this server at once.
 """
 
 import secrets
@@ -25,17 +25,29 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from vedette import limits
 from vedette.clock import Clock
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import SESSION_KEPT_US, TOKEN_USE_NOTED_US
+from vedette.limits import TOKEN_USE_NOTED_US, Limit
 from vedette.model.principal import Principal
-from vedette.state.accounts.teams import roles_of
+from vedette.state.accounts.teams import role_everywhere, roles_of
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, TOKEN, USER
 from vedette.state.db.schema_console import IDENTITY, IDENTITY_PROVIDER
 from vedette.state.policy.groups import checked_name
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import API_TOKENS
+
+TOKENS_CACHED_MAX: Limit[int] = 10_000
+"""Cached secrets, valid or not. The bound keeps guessing from filling the memory."""
+
+SESSIONS_PER_USER_MAX: Limit[int] = 20
+"""Concurrent sessions of one user; a further session ends the oldest."""
+
+SESSION_KEPT_US: Limit[int] = 7 * 24 * 3600 * 1_000_000
+"""Time (us) for which ended sessions stay listed. The audit log keeps them permanently."""
+
 
 TokenKind = Literal["api", "ingest", "session", "link"]
-"""`session` is of a browser that signed in: good in its cookie only, and as long as it is used
-(`SESSION_IDLE_S`). `link` begins one session (`sign_in.py`) and is good for nothing else."""
+"""`session`: a signed-in browser. It is accepted only from its cookie and expires without use
+(`SESSION_IDLE_S`). `link`: begins one session (`sign_in.py`) and grants nothing else."""
 
 
 _ID_CHARACTERS = string.ascii_uppercase + string.digits
@@ -43,7 +55,7 @@ _ID_CHARACTERS = string.ascii_uppercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """The data of a new token: `user_id` for `api` and `session`, `group_id` for `ingest`."""
+    """Data of a new token: `user_id` for `api`, `session` and `link`, `group_id` for `ingest`."""
 
     kind: TokenKind
     name: str = ""
@@ -52,14 +64,15 @@ class NewToken:
     expires_us: int | None = None
     """Epoch microseconds; None: `TOKEN_LIFETIME_US` from now; 0: never."""
     is_read_only: bool = False
-    """Of an `api` token: whether it may read and change nothing."""
+    """Whether an `api` token may only read."""
     identity_id: int = 0
-    """Of a `session`: the identity that it was begun with, and ends with; 0: a password."""
+    """Identity with which a `session` began; unlinking the identity ends the session. 0 for a
+    password."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token. Only a hash of the secret is kept."""
+    """A new token. The server stores only a hash of the secret."""
 
     id: str
     secret: str
@@ -79,7 +92,7 @@ class Token:
     last_used_us: int
     is_read_only: bool
     last_address: str
-    """That it was last used from, as coarse as `last_used_us`; "" where that is not known."""
+    """Address of the last use, with the same delay as `last_used_us`; "" if unknown."""
 
     def is_good(self, now_us: int) -> bool:
         return not self.revoked_us and (not self.expires_us or now_us < self.expires_us)
@@ -95,13 +108,14 @@ class _Found:
 
 
 def issue(database: Database, new: NewToken, now_us: int) -> Issued:
-    """Raises BadRequestError for a holder that does not exist or a time that has passed."""
+    """Issues a token. Raises BadRequestError for an unknown holder or a past expiry, ConflictError
+    above the quota of tokens per user (`API_TOKENS`)."""
     with database.writing() as connection:
         return insert_checked(connection, new, now_us)
 
 
 def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued:
-    """Add a token within a transaction. Raises as `issue`."""
+    """Adds a token within a transaction. Raises the errors of `issue`."""
     if new.name:
         checked_name(new.name)
     lifetime_us = limits.TOKEN_LIFETIME_US
@@ -111,6 +125,9 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
     table, holder = (GROUP, new.group_id) if new.kind == "ingest" else (USER, new.user_id)
     if connection.scalar(select(table.c.id).where(table.c.id == holder)) is None:
         raise BadRequestError(f"the holder of an {new.kind} token must exist")
+    if new.kind == "api":
+        is_alive = (TOKEN.c.expires_us == 0) | (TOKEN.c.expires_us > now_us)
+        check_room(connection, API_TOKENS, new.user_id, is_alive)
     issued = Issued(
         "".join(secrets.choice(_ID_CHARACTERS) for _ in range(10)), secrets.token_hex(20)
     )
@@ -131,7 +148,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
 
 
 def all_tokens(database: Database, username: str | None = None) -> list[Token]:
-    """Tokens in the order they were issued: all, or those of one user."""
+    """Returns all tokens, or the tokens of one user, in order of issue."""
     query = (
         select(TOKEN, USER.c.username, GROUP.c.name.label("group_name"))
         .outerjoin(USER, USER.c.id == TOKEN.c.user_id)
@@ -147,7 +164,7 @@ def all_tokens(database: Database, username: str | None = None) -> list[Token]:
 def begin_session(
     database: Database, user_id: int, name: str, now_us: int, identity_id: int = 0
 ) -> Issued:
-    """A session of a browser; the oldest of the user's end above `SESSIONS_PER_USER_MAX`."""
+    """Begins a browser session. Ends the user's oldest sessions above `SESSIONS_PER_USER_MAX`."""
     with database.writing() as connection:
         return begin_session_within(connection, user_id, name, now_us, identity_id)
 
@@ -155,7 +172,7 @@ def begin_session(
 def begin_session_within(
     connection: Connection, user_id: int, name: str, now_us: int, identity_id: int = 0
 ) -> Issued:
-    """`begin_session` within a transaction."""
+    """Like `begin_session`, within a transaction."""
     new = NewToken(
         "session",
         name,
@@ -168,19 +185,19 @@ def begin_session_within(
         select(TOKEN.c.id)
         .where(TOKEN.c.user_id == user_id, TOKEN.c.kind == "session", TOKEN.c.revoked_us == 0)
         .order_by(TOKEN.c.created_us.desc(), TOKEN.c.id != issued.id)
-        .offset(limits.SESSIONS_PER_USER_MAX)
+        .offset(SESSIONS_PER_USER_MAX)
     )
     for token_id in connection.scalars(live).all():
         connection.execute(update(TOKEN).where(TOKEN.c.id == token_id).values(revoked_us=now_us))
     passing = TOKEN.c.kind.in_(("session", "link"))
-    # Without the clock guard: what is lost by a clock that is ahead is a sign-in, and it was over.
+    # No clock guard: a clock that runs ahead only removes sign-ins, which are over anyway.
     ended = TOKEN.c.expires_us < now_us - SESSION_KEPT_US
     connection.execute(delete(TOKEN).where(passing, ended))
     return issued
 
 
 def find_link(connection: Connection, secret: str, now_us: int) -> tuple[str, int, str] | None:
-    """The id, the user's id and name, of a link that is still good; the user is enabled."""
+    """Returns (token id, user id, user name) of a valid link of an enabled user, or None."""
     row = connection.execute(
         select(TOKEN.c.id, USER.c.id.label("user_id"), USER.c.username)
         .join(USER, USER.c.id == TOKEN.c.user_id)
@@ -191,21 +208,22 @@ def find_link(connection: Connection, secret: str, now_us: int) -> tuple[str, in
 
 
 def expiry_of(database: Database, token_id: str) -> int:
-    """When a token ends; 0: never."""
+    """Returns the time (epoch us) at which a token expires; 0 for never."""
     with database.reading() as connection:
         wanted = select(TOKEN.c.expires_us).where(TOKEN.c.id == token_id)
         return connection.scalar(wanted) or 0
 
 
 def without_expiry(database: Database, now_us: int) -> int:
-    """How many good tokens never expire: those of older versions, and those issued so."""
+    """Returns the number of valid tokens that never expire: tokens of older versions, and tokens
+    issued that way."""
     return sum(one.is_good(now_us) and not one.expires_us for one in all_tokens(database))
 
 
 def revoke(database: Database, token_id: str, now_us: int) -> None:
-    """Ends a token; it stays listed. Raises NotFoundError. Twice is once.
+    """Revokes a token, which stays listed. Idempotent. Raises NotFoundError.
 
-    A running server goes through `Tokens.revoke`, which clears its cache at once.
+    A running server calls `Tokens.revoke`, which also clears its cache.
     """
     with database.writing() as connection:
         if connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is None:
@@ -218,7 +236,7 @@ def revoke(database: Database, token_id: str, now_us: int) -> None:
 
 
 class Tokens:
-    """Authenticates requests, with a cache whose entries live a second."""
+    """Authenticates requests, with a cache whose entries live for a second."""
 
     def __init__(
         self, database: Database, clock: Clock, check_clock: Callable[[], None] = lambda: None
@@ -234,12 +252,13 @@ class Tokens:
     def authenticate(
         self, secret: str, token_id: str | None = None, address: str = ""
     ) -> Principal | None:
-        """The principal of a secret; None for one that is unknown, revoked or expired, that
-        belongs to a disabled user, or that does not match the `token_id` sent with it. `address`
-        is noted as that of its last use.
+        """Returns the principal of a secret; None if the secret is unknown, revoked or expired,
+        belongs to a disabled user, or does not match the `token_id` of the request. Records
+        `address` as the address of the last use.
 
-        Raises UnavailableError for one that expired by a clock that is in doubt: shippers drop
-        what is answered with 401."""
+        Raises UnavailableError instead of None if the token has expired while the clock is in
+        doubt: shippers drop telemetry that is answered with 401.
+        """
         digest, now_us = _digest(secret), self._clock.now_us()
         found = self._fresh(digest, now_us) or self._read(digest, now_us, address)
         principal = _good(found, token_id, now_us)
@@ -248,13 +267,14 @@ class Tokens:
         return principal
 
     def cached(self, secret: str, token_id: str | None = None) -> Principal | None:
-        """`authenticate` from the cache alone; None on a cache miss or a bad token."""
+        """Like `authenticate`, from the cache alone; None on a cache miss or an invalid token."""
         now_us = self._clock.now_us()
         found = self._fresh(_digest(secret), now_us)
         return None if found is None else _good(found, token_id, now_us)
 
     def holder(self, token_id: str) -> Principal | None:
-        """The user of a good API token, by its id: of access tokens that were issued for it."""
+        """Returns the user of a valid API token with this id; serves access tokens that were issued
+        for the API token."""
         now_us = self._clock.now_us()
         with self._database.reading() as connection:
             row = _lookup(connection, (TOKEN.c.id == token_id) & (TOKEN.c.kind == "api"))
@@ -269,17 +289,17 @@ class Tokens:
         return found if is_fresh else None
 
     def revoke(self, token_id: str) -> None:
-        """Ends a token at once. Raises NotFoundError."""
+        """Revokes a token at once. Raises NotFoundError."""
         revoke(self._database, token_id, self._clock.now_us())
         self.clear_cache()
 
     def clear_cache(self) -> None:
-        """Clear the cache: call it after changing users or teams."""
+        """Call after changes of users or teams."""
         with self._lock:
             self._found.clear()
 
     def flush(self) -> None:
-        """Write when tokens were last used. Call it every few seconds and at the end."""
+        """Writes the times of last use. Call every few seconds and at shutdown."""
         with self._lock:
             used, self._used = self._used, {}
         if not used:
@@ -303,7 +323,7 @@ class Tokens:
         with self._lock:
             self._found[digest] = found
             self._found.move_to_end(digest)
-            if len(self._found) > limits.TOKENS_CACHED_MAX:
+            if len(self._found) > TOKENS_CACHED_MAX:
                 self._found.popitem(last=False)
             if row is not None and principal and _is_news(row, now_us, address):
                 self._used[row["id"]] = now_us, address
@@ -311,7 +331,7 @@ class Tokens:
 
 
 def _is_news(row: Any, now_us: int, address: str) -> bool:
-    """Whether a use of a token is to be noted."""
+    """Whether to record a use of a token."""
     is_due: bool = now_us - row["last_used_us"] >= TOKEN_USE_NOTED_US
     return is_due or bool(address and not row["last_address"])
 
@@ -335,7 +355,7 @@ def _lookup(connection: Connection, condition: ColumnElement[bool]) -> Any:
 
 
 def _is_vouched_for() -> ColumnElement[bool]:
-    """Whether the identity of a session is still linked, and its provider switched on."""
+    """Whether a session's identity is still linked and its provider enabled."""
     known = select(IDENTITY.c.id).join(
         IDENTITY_PROVIDER, IDENTITY_PROVIDER.c.id == IDENTITY.c.provider_id
     )
@@ -344,7 +364,7 @@ def _is_vouched_for() -> ColumnElement[bool]:
 
 
 def _is_idle(row: Any, now_us: int) -> bool:
-    """Whether a session ended because nobody used it."""
+    """Whether a session expired because it was not used."""
     used_us = max(row["last_used_us"], row["created_us"])
     return bool(row["kind"] == "session" and now_us - used_us > limits.SESSION_IDLE_S * 1_000_000)
 
@@ -352,12 +372,14 @@ def _is_idle(row: Any, now_us: int) -> bool:
 def _principal(connection: Connection, row: Any) -> Principal:
     if row["kind"] == "ingest":
         return Principal("ingest", row["name"], row["id"], group_id=row["group_id"])
+    roles = roles_of(connection, row["user_id"])
     return Principal(
         "user",
         row["username"],
         row["id"],
         is_global_admin=row["global_admin"],
-        roles=roles_of(connection, row["user_id"]),
+        roles=roles,
+        role_everywhere=role_everywhere(connection, roles),
         is_read_only=row["read_only"],
         is_session=row["kind"] == "session",
     )

@@ -1,4 +1,4 @@
-"""What a user may see and do now, whoever asks: the answer to "what can they see?"."""
+"""Effective rights of a user: the hosts that the user may currently see, and the roles there."""
 
 from typing import Any
 
@@ -11,8 +11,9 @@ from vedette.state.db.schema import GROUP, SENSOR
 
 
 def effective_rights(database: Database, username: str) -> dict[str, Any]:
-    """Groups in which the user has a role, with how many hosts each has, by name. A global
-    administrator is Administrator of all; who is switched off has nothing. Raises NotFoundError."""
+    """Returns the groups in which the user has a role, with their numbers of hosts, sorted by name.
+    A global administrator is Administrator in all groups; a disabled user has no groups. Raises
+    NotFoundError."""
     user = users.get(database, username)
     with database.reading() as connection:
         roles = dict(teams.roles_of(connection, user.id))

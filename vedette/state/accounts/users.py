@@ -1,7 +1,7 @@
-"""User accounts, of people and of programs.
+"""User accounts of people and programs.
 
-A user without a password can only use tokens. Names are kept in lower case, so that `Alice` and
-`alice` are one. At least one enabled global administrator always remains.
+A user without a password can only use tokens. User names are stored in lower case, so `Alice` and
+`alice` are the same user. At least one enabled global administrator always remains.
 """
 
 import re
@@ -13,10 +13,17 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import Connection, RowMapping, Select, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN, USER_DETAIL_CHARS_MAX
+from vedette.limits import USER_DETAIL_CHARS_MAX, Limit
 from vedette.state.db.database import Database
 from vedette.state.db.key_values import keep_last_id, unused_id
 from vedette.state.db.schema import TEAM, TEAM_MEMBER, TOKEN, USER
+
+PASSWORD_CHARS_MIN: Limit[int] = 10
+"""Minimum characters of a password; shorter ones are guessed."""
+
+PASSWORD_CHARS_MAX: Limit[int] = 1_000
+"""Maximum characters of a password. Hashing is costly, so its input is bounded."""
+
 
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
 _HASHER = PasswordHasher()
@@ -24,7 +31,7 @@ _HASHER = PasswordHasher()
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """The data of a new user."""
+    """Data of a new user."""
 
     username: str
     first_name: str = ""
@@ -37,7 +44,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A stored user; `teams` are (id, name) by id."""
+    """A stored user. `teams` are (id, name), sorted by id."""
 
     id: int
     username: str
@@ -53,7 +60,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class UserChanges:
-    """What to change of a user; None leaves as it is."""
+    """Values to set; None leaves a value unchanged."""
 
     first_name: str | None = None
     last_name: str | None = None
@@ -65,26 +72,27 @@ class UserChanges:
 
 
 def add(database: Database, new: NewUser, now_us: int) -> User:
-    """Raises ConflictError for a name that is taken, BadRequestError for bad values."""
+    """Creates a user. Raises ConflictError for a name that is taken, BadRequestError for invalid
+    values."""
     with database.writing() as connection:
         user_id = insert_checked(connection, new, now_us)
         return _with_id(connection, user_id)
 
 
 def all_users(database: Database) -> list[User]:
-    """Every user, by name."""
+    """Returns all users, sorted by name."""
     with database.reading() as connection:
         return _users(connection, select(USER).order_by(USER.c.username))
 
 
 def get(database: Database, username: str) -> User:
-    """Raises NotFoundError."""
+    """Returns the user with this name. Raises NotFoundError."""
     with database.reading() as connection:
         return _named(connection, username)
 
 
 def id_of(database: Database, username: str) -> int:
-    """The user's id; 0 for a user that no longer exists."""
+    """Returns the user's id; 0 for a user who no longer exists."""
     with database.reading() as connection:
         return connection.scalar(select(USER.c.id).where(USER.c.username == username)) or 0
 
@@ -92,10 +100,12 @@ def id_of(database: Database, username: str) -> int:
 def change(
     database: Database, username: str, changes: UserChanges, *, own_session: str = ""
 ) -> User:
-    """A new password and being disabled end the user's sessions and links; tokens stay.
-    `own_session` is the id of the one that makes the change: it outlives a new password.
+    """Changes a user. A new password, or disabling the user, ends the user's sessions and links;
+    API tokens stay. `own_session` is the id of the session that makes the change; a new password
+    does not end it.
 
-    Raises NotFoundError, BadRequestError, and ConflictError for the last administrator."""
+    Raises NotFoundError, BadRequestError, and ConflictError for the last administrator.
+    """
     texts = {
         "first_name": changes.first_name,
         "last_name": changes.last_name,
@@ -124,7 +134,7 @@ def change(
 
 
 def remove(database: Database, username: str) -> None:
-    """Deletes the user and their tokens. Raises NotFoundError, and ConflictError for the last
+    """Deletes a user with all tokens. Raises NotFoundError, and ConflictError for the last
     administrator."""
     with database.writing() as connection:
         user = _named(connection, username)
@@ -134,8 +144,8 @@ def remove(database: Database, username: str) -> None:
 
 
 def matching_hash(database: Database, username: str, password: str) -> str | None:
-    """The kept hash of this password of an enabled user, None if it is another one. Slow on
-    purpose: tens of milliseconds, in which the user may get another password."""
+    """Returns the stored hash if the password matches and the user is enabled, else None.
+    Deliberately slow: tens of milliseconds, during which the password may change."""
     with database.reading() as connection:
         kept = connection.scalar(
             select(USER.c.password_hash).where(
@@ -150,8 +160,8 @@ def matching_hash(database: Database, username: str, password: str) -> str | Non
 
 
 def hash_password(password: str, member: str = "password") -> str:
-    """Argon2id of a password. Raises BadRequestError, naming the `member` that it came in, for one
-    that is too short or too long."""
+    """Returns the Argon2id hash of a password. Raises BadRequestError, which names the request's
+    `member`, for a password that is too short or too long."""
     if not PASSWORD_CHARS_MIN <= len(password) <= PASSWORD_CHARS_MAX:
         raise BadRequestError(
             f"{member}: must have from {PASSWORD_CHARS_MIN} to {PASSWORD_CHARS_MAX} characters"
@@ -160,7 +170,7 @@ def hash_password(password: str, member: str = "password") -> str:
 
 
 def insert_checked(connection: Connection, new: NewUser, now_us: int) -> int:
-    """Adds a user within a transaction; the id. Raises as `add`."""
+    """Adds a user within a transaction and returns the id. Raises the errors of `add`."""
     username = new.username.lower()
     if not _USERNAME.fullmatch(username):
         raise BadRequestError(
@@ -187,7 +197,7 @@ def insert_checked(connection: Connection, new: NewUser, now_us: int) -> int:
 
 @cache
 def _no_hash() -> str:
-    """Verified when there is no such user, so that timing does not reveal user names."""
+    """Returns a hash to verify for unknown users, so that timing does not reveal user names."""
     return _HASHER.hash("of nobody")
 
 
@@ -211,8 +221,8 @@ def _set_teams(connection: Connection, user_id: int, team_ids: tuple[int, ...]) 
 def enabled_id_within(
     connection: Connection, username: str, password_hash: str | None = None
 ) -> int | None:
-    """The id of a user who is enabled, and has this hash where one is given. Until the end of the
-    transaction neither changes."""
+    """Returns the id of an enabled user, whose hash must equal `password_hash` if given, else None.
+    Locks the row until the transaction ends."""
     found = select(USER.c.id).where(USER.c.username == username, USER.c.enabled.is_(True))
     if password_hash is not None:
         found = found.where(USER.c.password_hash == password_hash)
@@ -223,13 +233,13 @@ def enabled_id_within(
 def keep_password_within(
     connection: Connection, user_id: int, password_hash: str, *, own_session: str
 ) -> None:
-    """Another password, which ends the sessions and links of the user, but for `own_session`."""
+    """Stores a new password hash and ends the user's sessions and links except `own_session`."""
     connection.execute(update(USER).where(USER.c.id == user_id).values(password_hash=password_hash))
     _end_sessions(connection, user_id, but=own_session)
 
 
 def _end_sessions(connection: Connection, user_id: int, but: str = "") -> None:
-    """Links too: whoever knew the old password may have begun them."""
+    """Deletes sessions and links, since someone who knew the old password may have started them."""
     passing = TOKEN.c.kind.in_(("session", "link"))
     connection.execute(delete(TOKEN).where(TOKEN.c.user_id == user_id, passing, TOKEN.c.id != but))
 

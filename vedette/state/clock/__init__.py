@@ -1,1 +1,1 @@
-"""Whether the wall clock can be trusted, and the record that decides it after a restart."""
+"""Detection of a wrong wall clock, and the stored reading that makes it work across restarts."""

@@ -1,25 +1,33 @@
 """Detects that the wall clock was set, by comparing it with elapsed time.
 
-Two things must not follow a wrong clock: deleting telemetry by its age, which cannot be undone, and
-refusing records whose time seems to lie in the future, which shippers then drop.
+A wrong clock must not lead to two actions: deleting telemetry by age, which is irreversible, and
+rejecting records with times in the future, which shippers then drop.
 
     the clock was set by more than `CLOCK_JUMP_US`        no ingest (503), no deletion by age,
                                                           until it is set back or confirmed
     it is later than at the last stop by more than        no deletion by age until confirmed:
     `CLOCK_ABSENCE_US`, and the machine was rebooted      a long absence looks like a wrong clock
 
-The last trusted reading is kept in the state database (`state/clock/record.py`). While the
-machine is not rebooted, a jump during a restart is detected exactly; after a reboot the time that
-passed is not known, so only a clock that went back is.
+The state database stores the last trusted reading (`state/clock/record.py`). Without a reboot, the
+guard detects a jump during a restart exactly. After a reboot the elapsed time is unknown, so the
+guard only detects a clock that went back.
 """
 
 import threading
 from dataclasses import dataclass
 from typing import Final
 
-from vedette import limits
 from vedette.clock import Clock
 from vedette.errors import UnavailableError
+from vedette.limits import Limit
+
+CLOCK_JUMP_US: Limit[int] = 10 * 60 * 1_000_000
+"""Difference (us) between wall clock and elapsed time above which the clock counts as set. NTP
+corrects less, or gradually."""
+
+CLOCK_ABSENCE_US: Limit[int] = 3 * 24 * 3600 * 1_000_000
+"""Absence (us) across a reboot above which deletion by age waits for a confirmed time."""
+
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 
@@ -34,7 +42,7 @@ class Reading:
 
 
 class ClockGuard:
-    """Whether the wall clock can be trusted. Thread-safe; a check costs a microsecond."""
+    """Judges the wall clock. Thread-safe; a check takes a microsecond."""
 
     def __init__(self, clock: Clock, saved: Reading | None = None) -> None:
         """`saved` is the last trusted reading of an earlier run."""
@@ -44,7 +52,7 @@ class ClockGuard:
         now = self._read()
         is_same_boot = saved is not None and saved.boot_id == now.boot_id != ""
         self._is_exact = saved is None or is_same_boot
-        """Whether the time that passed since `_trusted` is known."""
+        """Whether the elapsed time since `_trusted` is known."""
         self._is_deletion_held = False
         if saved is None:
             self._trusted = now
@@ -54,7 +62,7 @@ class ClockGuard:
             self._trusted = Reading(saved.wall_us, now.elapsed_us, now.boot_id)
 
     def doubt(self) -> str:
-        """Why the clock is in doubt, for people; "" while it is trusted."""
+        """Reason to doubt the clock, for people; "" while it is trusted."""
         with self._lock:
             return self._judge()
 
@@ -67,20 +75,20 @@ class ClockGuard:
             )
 
     def deletion_hold(self) -> str:
-        """Why nothing may be deleted by age, for people; "" while it may."""
+        """Reason to delete nothing by age, for people; "" while deletion is allowed."""
         with self._lock:
             doubt = self._judge()
             held = "the clock is far ahead of the last time the server ran"
             return doubt or (held if self._is_deletion_held else "")
 
     def trusted_reading(self) -> Reading | None:
-        """What to save; None while something waits for confirmation, so that it still does after
-        a restart."""
+        """Returns the reading to store; None while a confirmation is pending, so that it stays
+        pending after a restart."""
         with self._lock:
             return None if self._judge() or self._is_deletion_held else self._trusted
 
     def confirm(self) -> None:
-        """An operator says that the present time is right."""
+        """Accepts the present time, as confirmed by an operator."""
         with self._lock:
             self._trust(self._read())
             self._is_deletion_held = False
@@ -89,11 +97,11 @@ class ClockGuard:
         now = self._read()
         offset_us = now.wall_us - self._trusted.wall_us
         offset_us -= now.elapsed_us - self._trusted.elapsed_us
-        if offset_us < -limits.CLOCK_JUMP_US:
+        if offset_us < -CLOCK_JUMP_US:
             return f"it went back by {_days(-offset_us)}"
-        if self._is_exact and offset_us > limits.CLOCK_JUMP_US:
+        if self._is_exact and offset_us > CLOCK_JUMP_US:
             return f"it jumped ahead by {_days(offset_us)}"
-        if not self._is_exact and offset_us > limits.CLOCK_ABSENCE_US:
+        if not self._is_exact and offset_us > CLOCK_ABSENCE_US:
             self._is_deletion_held = True
         self._trust(now)
         return ""

@@ -1,4 +1,4 @@
-"""The last trusted reading of the clock, and an operator's confirmation of the time."""
+"""Stores the last trusted clock reading, and an operator's confirmation of the time."""
 
 import json
 import secrets
@@ -14,13 +14,13 @@ _CONFIRMATION: Final = "clock_confirmation"
 
 
 def load_reading(database: Database) -> Reading | None:
-    """None before the first `save_reading`."""
+    """Returns the stored reading; None before the first `save_reading`."""
     value = load(database, _READING)
     return None if value is None else Reading(**json.loads(value))
 
 
 def save_reading(database: Database, reading: Reading) -> None:
-    """Durable when it returns."""
+    """Stores a reading; durable on return."""
     value = {
         "wall_us": reading.wall_us,
         "elapsed_us": reading.elapsed_us,
@@ -37,5 +37,5 @@ def confirm_clock(database: Database) -> None:
 
 
 def load_confirmation(database: Database) -> str:
-    """Another value after each `confirm_clock`; "" before the first."""
+    """Returns a value that changes with each `confirm_clock`; "" before the first."""
     return load(database, _CONFIRMATION) or ""

@@ -1,1 +1,1 @@
-"""The SQL databases, their schema, and small shared tables."""
+"""Access to the SQL databases, their schema, and small shared tables."""

@@ -1,13 +1,14 @@
-"""The audit log: every change of an audited table, written in the transaction that makes it.
+"""The audit log: every change of an audited table, in the transaction that makes the change.
 
-A table is audited by `info={"audited": Audited(...)}` in its definition. Statements on it are
-observed here, so no function can forget the log: rows are read before and after, and what differs
-in audited columns becomes an entry. Values of secret columns are never read into an entry.
+A table is audited if its definition has `info={"audited": Audited(...)}`. This module observes
+statements on such tables, so no caller can omit the log: it reads the affected rows before and
+after the statement and turns differences in audited columns into entries. It never copies values of
+secret columns into entries.
 
-Entries are numbered without gaps and chained: the hash of each covers its content and the hash of
-the one before, so an entry that is changed, removed or inserted later is found by `verify`
-(`state/accounts/audit_trail.py`) as long as one later hash is known elsewhere. They are written at
-the end of the transaction, under a lock on the chain's head that is held until its commit.
+Entries are numbered without gaps and chained: each hash covers the entry's content and the hash of
+the previous entry. `verify` (`state/accounts/audit_trail.py`) detects entries that are changed,
+removed or inserted later, as long as a later hash is stored elsewhere. The transaction writes its
+entries at its end, under a lock on the chain's head that lasts until commit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ Action = Literal["create", "change", "delete", "read", "run"]
 
 FIRST_HASH: Final = "0" * 64
 SET, UNSET = "(set)", "(not set)"
-"""What stands for the value of a secret."""
+"""Placeholders for the value of a secret."""
 CHANGED = "(changed)"
 
 _PENDING = "audit entries"
@@ -51,7 +52,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A change before it is numbered. `target` names the object among its kind."""
+    """A change that has no number yet. `target` names the object within its kind."""
 
     action: Action
     kind: str
@@ -61,8 +62,8 @@ class Entry:
 
 
 def note(connection: Connection, entry: Entry) -> None:
-    """Add an entry for what no table shows, e.g. the download of a file. It is written at the end
-    of the transaction, which must be a writing one."""
+    """Adds an entry for an act that changes no table, e.g. the download of a file. It is written at
+    the end of the transaction, which must be a writing one."""
     pending: list[Entry] = connection.info.setdefault(_PENDING, [])
     if pending and _completes(pending[-1], entry):
         pending[-1] = _completed(pending[-1], entry)
@@ -71,27 +72,28 @@ def note(connection: Connection, entry: Entry) -> None:
 
 
 def complete(connection: Connection, kind: str, target: str, after: Mapping[str, Any]) -> None:
-    """Adds to the entry of the change that this transaction has just made what no table shows of
-    it, e.g. a warning that was accepted. A change of nothing has no entry."""
+    """Extends the entry of the change that this transaction just made with facts that no table
+    shows, e.g. an accepted warning. Does nothing if the change had no effect and therefore no
+    entry."""
     pending: list[Entry] = connection.info.get(_PENDING, [])
     if pending and (pending[-1].kind, pending[-1].target) == (kind, target):
         pending[-1] = _completed(pending[-1], Entry("change", kind, target, None, after))
 
 
 def observe(engine: Engine) -> None:
-    """Watches all statements of an engine."""
+    """Observes all statements of an engine."""
     event.listen(engine, "before_execute", _before)
     event.listen(engine, "after_execute", _after)
 
 
 def begin(connection: Connection) -> None:
-    """Forgets what an earlier transaction on the same connection left when it failed."""
+    """Discards entries that a failed transaction left on the connection."""
     connection.info[_PENDING] = []
     connection.info[_BEFORE] = []
 
 
 def write_pending(connection: Connection) -> None:
-    """Numbers, chains and writes the entries of a transaction: its last statements."""
+    """Numbers, chains and writes the entries of a transaction, as its last statements."""
     entries: list[Entry] = connection.info.pop(_PENDING, [])
     if not entries:
         return
@@ -121,8 +123,8 @@ def write_pending(connection: Connection) -> None:
 
 
 def chained(previous: str, row: Mapping[str, Any] | RowMapping) -> str:
-    """The hash of an entry: SHA-256 over the hash before it and its columns, as JSON with sorted
-    keys."""
+    """Returns the hash of an entry: SHA-256 over the previous hash and the entry's columns as JSON
+    with sorted keys."""
     content = {str(name): value for name, value in row.items() if name != "hash"}
     data = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     return sha256(previous.encode() + b"\n" + data).hexdigest()
@@ -155,7 +157,8 @@ def _after(
     if audited is None:
         return
     if isinstance(statement, Insert):
-        # SQLite counts no rows for RETURNING; else 0 is what ON CONFLICT DO NOTHING left alone.
+        # SQLite reports no row count with RETURNING. Otherwise a row count of 0 means that ON
+        # CONFLICT DO NOTHING applied.
         if result.returns_rows or result.rowcount != 0:
             _note_created(connection, audited, statement.table, result)
         return
@@ -172,7 +175,8 @@ def _after(
 
 
 def _audited(connection: Connection, statement: Any) -> Audited | None:
-    """What is audited of a statement's table; None for reading transactions too."""
+    """Returns the audit definition of a statement's table; None if it is not audited, in reading
+    transactions, and for changes by sensors."""
     if not isinstance(statement, Insert | Update | Delete):
         return None
     table = statement.table
@@ -183,7 +187,7 @@ def _audited(connection: Connection, statement: Any) -> Audited | None:
 
 
 def _touches(statement: Update, audited: Audited, many: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an update can change an audited column; most statements on busy tables cannot."""
+    """Whether an update sets an audited column; most statements on busy tables do not."""
     if audited.columns is None:
         return True
     given = {getattr(one, "name", one) for one in statement._values or ()}
@@ -244,7 +248,7 @@ def _note_changed(
 
 
 def _shown(audited: Audited, row: Mapping[str, Any]) -> Values:
-    """The audited values of a row, without secrets."""
+    """Returns the audited values of a row, with placeholders for secrets."""
     return {
         str(name): _shown_value(audited, name, value)
         for name, value in row.items()
@@ -259,7 +263,7 @@ def _shown_value(audited: Audited, name: str, value: Any) -> Any:
 
 
 def _completes(last: Entry, entry: Entry) -> bool:
-    """Whether a change only fills in what the same transaction has just created."""
+    """Whether a change only completes an object that the same transaction just created."""
     same = (last.kind, last.target) == (entry.kind, entry.target)
     return same and (last.action, entry.action) == ("create", "change")
 

@@ -1,5 +1,5 @@
-"""What of a table is audited: the value of `info["audited"]` in its definition; and the keys that
-the database gives to rows, which name them."""
+"""Audit definitions of tables (`info["audited"]`), and keys that the database generates for
+rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,32 +8,36 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.exc import InvalidRequestError
 
-from vedette.limits import AUDIT_TARGET_CHARS_MAX
+from vedette.limits import Limit
+
+AUDIT_TARGET_CHARS_MAX: Limit[int] = 300
+"""Characters of an object's name in an audit entry; host names fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What of a table is audited."""
+    """Defines which changes of a table the audit log records."""
 
     kind: str
-    """What a row is, e.g. `user`."""
+    """Kind of object in a row, e.g. `user`."""
     name: tuple[str, ...]
-    """The columns that name a row among its kind."""
+    """Columns that name a row within its kind."""
     columns: frozenset[str] | None = None
-    """The columns whose changes count; None for all."""
+    """Audited columns; None for all."""
     secrets: frozenset[str] = frozenset()
-    """Columns of which only is shown whether they are set: secrets, and what is too long."""
+    """Columns for which entries only show whether they are set: secrets, and values that are too
+    long."""
     urls: frozenset[str] = frozenset()
-    """Columns with addresses, which are shown without credentials (`shown_url`)."""
+    """Columns with URLs, shown without credentials (`shown_url`)."""
     deleted: str = ""
-    """The column that marks a row as deleted when it is not 0; "" where rows are removed."""
+    """Column that marks a row as deleted if it is not 0; "" if rows are removed."""
 
     def exists(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is there for those who use it."""
+        """Whether a row exists for users: it is not marked as deleted."""
         return not (self.deleted and row.get(self.deleted))
 
     def target(self, row: Mapping[str, Any]) -> str:
-        """The name of a row."""
+        """Returns the name of a row."""
         return "/".join(str(row.get(name, "")) for name in self.name)[:AUDIT_TARGET_CHARS_MAX]
 
 
@@ -45,7 +49,7 @@ def audited(
     urls: tuple[str, ...] = (),
     deleted: str = "",
 ) -> dict[str, Audited]:
-    """The `info` of a table: what its rows are, and the columns that name one."""
+    """Returns the `info` of a table: the kind of its rows, and the columns that name a row."""
     marks = (deleted,) if deleted else ()
     columns = frozenset((*only, *secrets, *urls, *marks)) if only else None
     found = Audited(kind, name, columns, frozenset(secrets), frozenset(urls), deleted)
@@ -53,17 +57,17 @@ def audited(
 
 
 def given_key(connection: Connection, table: Table, result: Any) -> dict[str, Any]:
-    """The primary key of the one row of an INSERT, where the database has made it."""
+    """Returns the primary key that the database generated for the single row of an INSERT."""
     try:
         key = result.inserted_primary_key or ()
-    except InvalidRequestError:  # RETURNING: its rows are the caller's to read
+    except InvalidRequestError:  # RETURNING: the caller consumes its rows
         return _counted_key(connection, table, result)
     names = [column.name for column in table.primary_key]
     return {name: value for name, value in zip(names, key, strict=False) if value is not None}
 
 
 def _counted_key(connection: Connection, table: Table, result: Any) -> dict[str, Any]:
-    """The number that this connection's last INSERT got from the table's counter."""
+    """Returns the number that the table's sequence gave to the last INSERT of this connection."""
     column = table.autoincrement_column
     if column is None or column.name in result.context.compiled_parameters[0]:
         return {}

@@ -1,7 +1,7 @@
-"""Who changes the state: a context variable that the doors set, and the audit log reads.
+"""Author of the current change: a context variable that entry points set and the audit log reads.
 
-The API sets it when it has authenticated a caller, a command when it opens the state, the scheduler
-before a job. What nobody set is the server itself.
+The API sets it after authenticating a caller, a command when it opens the state, the scheduler
+before a job. The default is the server itself.
 """
 
 from collections.abc import Iterator
@@ -12,28 +12,33 @@ from typing import Final, Literal
 from urllib.parse import quote, unquote
 
 from vedette.errors import BadRequestError
-from vedette.limits import OPERATOR_NAME_CHARS_MAX
+from vedette.limits import Limit
+
+OPERATOR_NAME_CHARS_MAX: Limit[int] = 64
+"""Characters of a command's account name in the audit log. Linux accounts have up to 32; a
+directory service may prepend a domain."""
+
 
 AuthorKind = Literal["user", "token", "sensor", "command", "job", "server"]
-"""`token` is an ingest token, `command` a person at the server's command line."""
+"""`token`: an ingest token. `command`: a person at the server's command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who changes something, and from where."""
+    """Author of a change, and origin of the request."""
 
     kind: AuthorKind
     name: str
     address: str = ""
-    """Network address of the request, "" for what does not come over the network."""
+    """Network address of the request; "" if there is none."""
     request_id: str = ""
 
 
 SERVER: Final = Author("server", "")
 
 OPERATOR_HEADER: Final = "x-vedette-operator"
-"""Who typed the command that makes a request: a name as `operator_header` writes it. It is believed
-of the tokens of `server.json` alone (`api/http/access.py`)."""
+"""Name of the person whose command makes the request, encoded by `operator_header`. Accepted only
+with the tokens of `server.json` (`web/http/access.py`)."""
 
 _AUTHOR: ContextVar[Author] = ContextVar("author", default=SERVER)
 
@@ -43,23 +48,25 @@ def current_author() -> Author:
 
 
 def set_author(author: Author) -> None:
-    """For the rest of the current context: a request, or a thread."""
+    """Sets the author for the rest of the current context: a request or a thread."""
     _AUTHOR.set(author)
 
 
 def operator_name(account: str) -> str:
-    """The name of an account as it may stand in the audit log: printable, one line, bounded."""
+    """Returns an account name in the form of the audit log: printable, on one line, of bounded
+    length."""
     shown = "".join(one if one.isprintable() else "?" for one in account.strip())
     return shown[:OPERATOR_NAME_CHARS_MAX].strip() or "?"
 
 
 def operator_header(author: Author) -> dict[str, str]:
-    """The header that says who typed a command."""
+    """Returns the header that names the person who typed a command."""
     return {OPERATOR_HEADER: quote(author.name, safe="")}
 
 
 def read_operator(value: str) -> str:
-    """The name that a header holds. Raises BadRequestError for one that nobody can have."""
+    """Decodes the name in the operator header. Raises BadRequestError for a name that no account
+    can have."""
     name = unquote(value, errors="replace")
     if not value.isascii() or "\N{REPLACEMENT CHARACTER}" in name or name != operator_name(name):
         raise BadRequestError(f"{OPERATOR_HEADER}: must be the name of an account")
@@ -68,7 +75,7 @@ def read_operator(value: str) -> str:
 
 @contextmanager
 def acting_as(author: Author) -> Iterator[None]:
-    """Within the block."""
+    """Sets the author within the block."""
     token = _AUTHOR.set(author)
     try:
         yield

@@ -1,8 +1,8 @@
 """Statements that run for many rows at once, hundreds of times a second.
 
-SQLAlchemy processes the parameters of every row, which takes longer than SQLite needs to write the
-row. Here a statement is compiled once for a database, and rows go to the driver unprocessed, so
-values must be what the driver takes: numbers, texts, booleans and None.
+SQLAlchemy processes the parameters of every row, which takes longer than SQLite's write. This
+module compiles a statement once per database and passes rows to the driver unprocessed, so values
+must have types that the driver accepts: numbers, strings, booleans and None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ class BulkStatement:
         self._compiled: dict[str, tuple[str, list[str] | None]] = {}
 
     def execute(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute the statement for each row, with values by the names of the `bindparam`s."""
+        """Executes the statement for each row, with values keyed by the names of the
+        `bindparam`s."""
         text, names = self._compiled.get(connection.dialect.name) or self._compile(connection)
         given: list[Any] = list(rows)
         if names is not None:
@@ -28,7 +29,7 @@ class BulkStatement:
         connection.exec_driver_sql(text, given)
 
     def _compile(self, connection: Connection) -> tuple[str, list[str] | None]:
-        """The text, and the order of the values where the driver takes them by position."""
+        """Returns the SQL text, and the parameter order if the driver binds by position."""
         made = self._statement.compile(dialect=connection.dialect)
         known = str(made), list(made.positiontup or ()) if made.positional else None
         self._compiled[connection.dialect.name] = known

@@ -2,16 +2,16 @@
 
 Surprises:
 
-- SQLite: Python's own transaction handling begins transactions late and lets a reader that
-  becomes a writer fail at once. So transactions begin here, `BEGIN IMMEDIATE` for writers, and
+- SQLite: Python's own transaction handling begins transactions late, and a reader that becomes a
+  writer fails at once. So transactions begin here, with `BEGIN IMMEDIATE` for writers, and
   writers wait for each other up to `SQLITE_BUSY_MS`.
-- SQLite in WAL mode fsyncs at commit only with `synchronous=FULL`: what stored telemetry names
-  (sensor ids, channel codes) must be as durable as the telemetry.
-- `exclusive` is for work on the telemetry store that reads, changes and writes back: servers of a
-  cluster share no process, but they share PostgreSQL; SQLite has one server.
+- SQLite in WAL mode fsyncs at commit only with `synchronous=FULL`. Stored telemetry refers to
+  sensor ids and channel codes, so they must be as durable as the telemetry.
+- `exclusive` protects work on the telemetry store that reads, changes and writes back: servers of
+  a cluster share no process, but they share PostgreSQL. With SQLite there is a single server.
 - Driver exceptions are translated: `UnavailableError` (503, the client retries) for a database that
-  does not answer, `ConflictError` for a violated constraint, `BadRequestError` for a value that it
-  cannot represent (a zero byte, a number of 100 digits).
+  does not answer, `ConflictError` for a violated constraint, `BadRequestError` for a value that the
+  database cannot represent (a zero byte, a number of 100 digits).
 """
 
 import os
@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from zlib import crc32
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
@@ -41,20 +41,36 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from vedette.errors import BadRequestError, ConflictError, StartError, UnavailableError
-from vedette.limits import (
-    POSTGRES_CONNECT_S,
-    POSTGRES_KEEPALIVE_S,
-    POSTGRES_KEEPALIVES,
-    POSTGRES_SILENT_S,
-    SQLITE_BUSY_MS,
-    SQLITE_LOCKED_S,
-    STATE_CONNECTIONS_MAX,
-)
-from vedette.state.db import audit_log
+from vedette.limits import Limit
+from vedette.state.db import audit_log, statement_budget
+from vedette.state.db.statement_budget import LargestWork
+
+SQLITE_BUSY_MS: Limit[int] = 10_000
+"""Time (ms) for which an SQLite writer waits for another; commits take milliseconds."""
+
+SQLITE_LOCKED_S: Limit[float] = 0.005
+"""Interval (s) of retries on a new file while another connection sets its journal mode."""
+
+POSTGRES_CONNECT_S: Limit[int] = 10
+"""Timeout (s) for connecting to PostgreSQL."""
+
+POSTGRES_SILENT_S: Limit[int] = 5
+"""Time (s) without acknowledged packets after which a connection to PostgreSQL is closed. Shorter
+than the lease of a server."""
+
+POSTGRES_KEEPALIVE_S: Limit[int] = 2
+"""Interval (s) of keepalive packets on a silent connection."""
+
+POSTGRES_KEEPALIVES: Limit[int] = 3
+"""Unanswered keepalive packets after which a connection counts as lost."""
+
+STATE_CONNECTIONS_MAX: Limit[int] = 10
+"""Connections of one server to the state database. Further requests wait for a free connection."""
+
 
 _UNAVAILABLE = (OperationalError, InterfaceError, InternalError, DatabaseError)
-"""Disk full, locked, shut down, in recovery, not a database; exactly these, not their kin: a
-statement that is wrong (ProgrammingError) is a bug."""
+"""Errors for a full disk, a lock, a shutdown, a recovery or a file that is not a database. Exact
+types, no subclasses: an incorrect statement (ProgrammingError) is a bug."""
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -69,11 +85,11 @@ _INSERTS: dict[str, Callable[[Table], Any]] = {
 
 
 Transaction: TypeAlias = Connection
-"""A transaction, for those above the state who only pass it on."""
+"""A transaction, for layers above the state that only pass it on."""
 
 
 _ADVISORY_LOCKS = {"postgresql": "SELECT pg_advisory_xact_lock(%s)"}
-"""Held until the transaction ends."""
+"""Locks that last until the transaction ends."""
 _LOCK_WAITS = "SELECT set_config('lock_timeout', %s, true)"
 
 
@@ -93,37 +109,57 @@ class Database:
 
     engine: Engine
     name: str = ""
-    """What its connections are called on the database server; "" where there is none."""
+    """Name of its connections on the database server; "" for SQLite."""
     locks: dict[str, Lock] = field(default_factory=dict, repr=False, compare=False)
+    largest: LargestWork = field(default_factory=LargestWork, repr=False, compare=False)
+    """Largest number of rows in one writing transaction since the database was opened."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A read-only transaction over one snapshot."""
+        """Opens a read-only transaction over one snapshot."""
         with _translated(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is durable once the block ends, and rolled back if it raises."""
+        """Opens a transaction that is durable when the block ends and rolled back if the block
+        raises."""
         with _translated(), self.engine.execution_options(is_writing=True).begin() as connection:
             audit_log.begin(connection)
-            yield connection
-            audit_log.write_pending(connection)
+            with statement_budget.measured(connection, self.largest):
+                yield connection
+                audit_log.write_pending(connection)
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """Like `writing`, without foreign keys on SQLite: a migration may recreate a table, and
+        dropping the old table would delete the rows that refer to it. Call `check_references` after
+        the migration."""
+        with _translated(), self.engine.execution_options(is_writing=True).connect() as connection:
+            _enforce_foreign_keys(connection, "OFF")
+            try:
+                with connection.begin():
+                    audit_log.begin(connection)
+                    yield connection
+                    audit_log.write_pending(connection)
+            finally:
+                _enforce_foreign_keys(connection, "ON")
 
     @contextmanager
     def at_once(self) -> Iterator[Connection]:
-        """For PostgreSQL: each statement is a transaction of its own, and leaves no lock behind.
-        Nothing is noted in the audit log."""
+        """Opens an autocommit connection for PostgreSQL: each statement is its own transaction and
+        leaves no lock. The audit log records nothing."""
         at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         with _translated(), at_once.connect() as connection:
             yield connection
 
     @contextmanager
     def exclusive(self, name: str, wait_s: float = 0.0) -> Iterator[None]:
-        """Waits until no other thread, and no other server, is within a block of the same name.
-        Take it before a transaction, never within one, and not twice.
+        """Holds a lock by name against other threads and, on PostgreSQL, other servers.
 
-        Raises UnavailableError where another server is within it for `wait_s` longer, if given."""
+        Acquire it before a transaction, never within a transaction, and never twice. Raises
+        UnavailableError if another server still holds the lock after `wait_s`, if given.
+        """
         with self.locks.setdefault(name, Lock()), _translated(), self.engine.begin() as connection:
             if connection.dialect.name in _ADVISORY_LOCKS:
                 statement = _ADVISORY_LOCKS[connection.dialect.name]
@@ -137,32 +173,53 @@ class Database:
 
 
 def open_database(dsn: str, data: Path) -> Database:
-    """The database of `dsn` (`postgresql://...`, `sqlite:///...`), or DATA/state.db when empty.
+    """Opens the database of `dsn` (`postgresql://...`, `sqlite:///...`), or DATA/state.db if `dsn`
+    is empty.
 
-    Connects lazily. Raises StartError for a DSN that cannot be understood.
+    Connects lazily. Raises StartError for an invalid DSN.
     """
     url = _url(dsn, data)
     is_sqlite = url.get_backend_name() == "sqlite"
     name = "" if is_sqlite else f"vedette-{secrets.token_hex(8)}"
     engine = _sqlite(url) if is_sqlite else _postgresql(url, name)
     audit_log.observe(engine)
+    statement_budget.observe(engine)
     return Database(engine, name)
 
 
 def time_us(connection: Connection) -> int:
-    """What the clock of the database says, epoch us: one for all servers."""
+    """Returns the time of the database's clock (epoch us), which all servers share."""
     return int(connection.exec_driver_sql(_TIMES[connection.dialect.name]).scalar_one())
 
 
 def end_connections(connection: Connection, name: str) -> None:
-    """Ends the connections that another server opened under this name (`Database.name`), with the
-    locks that they hold."""
+    """Terminates the connections that another server opened under this name (`Database.name`),
+    which releases their locks."""
     if name and connection.dialect.name in _ENDS_CONNECTIONS:
         connection.exec_driver_sql(_ENDS_CONNECTIONS[connection.dialect.name], (name,))
 
 
+def check_references(connection: Connection) -> None:
+    """Raises StartError if a row in SQLite refers to a missing row."""
+    if connection.dialect.name == "sqlite":
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if broken is not None:
+            raise StartError(
+                f"the state database cannot be migrated: table {broken[0]} refers to a row of "
+                f"{broken[2]} that does not exist"
+            )
+
+
+def _enforce_foreign_keys(connection: Connection, state: Literal["ON", "OFF"]) -> None:
+    """Sets enforcement of foreign keys. SQLite ignores the pragma within a transaction, and
+    SQLAlchemy begins one with the first statement, so this bypasses SQLAlchemy."""
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA foreign_keys={state}").close()
+
+
 def insert_new(connection: Connection, table: Table) -> Any:
-    """An INSERT for `table` that leaves existing rows alone (`ON CONFLICT DO NOTHING`)."""
+    """Returns an INSERT for `table` that skips existing rows (`ON CONFLICT DO NOTHING`)."""
     return _INSERTS[connection.dialect.name](table).on_conflict_do_nothing()
 
 
@@ -189,7 +246,7 @@ def _postgresql(url: URL, name: str) -> Engine:
         connect_args={
             "connect_timeout": POSTGRES_CONNECT_S,
             "application_name": name,
-            # A network that drops everything is noticed in seconds, not in two hours.
+            # Detect a network that drops all packets in seconds, not in two hours.
             "keepalives_idle": POSTGRES_SILENT_S,
             "keepalives_interval": POSTGRES_KEEPALIVE_S,
             "keepalives_count": POSTGRES_KEEPALIVES,
@@ -220,8 +277,8 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _use_wal(dbapi: Any) -> None:
-    """A new file gets its mode by whoever is first. The others get "locked" at once:
-    `busy_timeout` does not hold for that."""
+    """Sets WAL mode. The first connection sets the mode of a new file; the others get "locked" at
+    once, because `busy_timeout` does not apply to it, and retry."""
     until_s = time.monotonic() + SQLITE_BUSY_MS / 1_000
     while True:
         try:
@@ -235,7 +292,7 @@ def _use_wal(dbapi: Any) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file for its owner only: it holds password and token hashes."""
+    """Creates the file with access for its owner only: it contains password and token hashes."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

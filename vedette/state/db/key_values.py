@@ -7,25 +7,25 @@ from vedette.state.db.schema import VALUE
 
 
 def load(database: Database, name: str) -> str | None:
-    """The value of a key; None without one."""
+    """Returns the value of a key, or None."""
     with database.reading() as connection:
         return connection.scalar(select(VALUE.c.value).where(VALUE.c.name == name))
 
 
 def save(database: Database, name: str, value: str) -> None:
-    """Durable when this returns."""
+    """Stores a value; durable on return."""
     with database.writing() as connection:
         put(connection, name, value)
 
 
 def save_new(database: Database, name: str, value: str) -> None:
-    """Like `save`, unless there is a value: of several servers the first one's stays."""
+    """Stores a value unless the key exists: of several servers, the first one's value stays."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, VALUE), {"name": name, "value": value})
 
 
 def put(connection: Connection, name: str, value: str) -> None:
-    """`save` within a transaction."""
+    """Like `save`, within a transaction."""
     changed = connection.execute(
         update(VALUE).where(VALUE.c.name == name).values(value=value)
     ).rowcount
@@ -34,8 +34,8 @@ def put(connection: Connection, name: str, value: str) -> None:
 
 
 def unused_id(connection: Connection, table: Table) -> dict[str, int]:
-    """The `id` of a new row, which no row of the table ever had: what was deleted is still named
-    elsewhere. Nothing where the database sees to that by itself (PostgreSQL)."""
+    """Returns an `id` for a new row that no row of the table has ever had, since deleted ids are
+    still referenced elsewhere. Returns {} on PostgreSQL, whose sequences guarantee that."""
     if connection.dialect.name != "sqlite":
         return {}
     made = _last_id(connection, table) + 1
@@ -44,13 +44,14 @@ def unused_id(connection: Connection, table: Table) -> dict[str, int]:
 
 
 def keep_last_id(connection: Connection, table: Table) -> None:
-    """Before a row is deleted: it may be older than `unused_id`, which is to know of it."""
+    """Records the highest id before a row is deleted: the row may be older than `unused_id`, which
+    must not reuse its id."""
     if connection.dialect.name == "sqlite":
         put(connection, f"last id of {table.name}", str(_last_id(connection, table)))
 
 
 def _last_id(connection: Connection, table: Table) -> int:
-    """The highest one that a row has or is known to have had."""
+    """Returns the highest id of an existing row or in the record."""
     known = select(VALUE.c.value).where(VALUE.c.name == f"last id of {table.name}")
     highest = connection.scalar(select(func.max(table.c.id)))
     return max(int(connection.scalar(known) or 0), highest or 0)

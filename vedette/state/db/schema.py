@@ -1,7 +1,7 @@
-"""The tables of the control state. Their history is in `migrations/`; a test holds the two equal.
+"""Tables of the control state. Migrations (`migrations/`) create them; a test compares both.
 
-Times are epoch microseconds UTC in 64-bit integers (`*_us`), 0 for never. Names are compared
-exactly, except user names and host names, which are kept in lower case.
+Times are epoch microseconds UTC in 64-bit integers (`*_us`); 0 means never. Names are compared
+exactly, except user names and host names, which are stored in lower case.
 """
 
 from sqlalchemy import (
@@ -16,10 +16,15 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
     false,
     true,
 )
 
+from vedette.record.columns import columns
+from vedette.record.member import audited_members
+from vedette.record.objects.ban import Ban
+from vedette.record.objects.site import Site
 from vedette.state.db.audited import audited
 
 METADATA = MetaData(
@@ -62,8 +67,11 @@ USER = Table(
 SITE = Table(
     "site",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
+    *columns(
+        Site,
+        Column("id", Integer, primary_key=True),
+        Column("name", Text, nullable=False, unique=True),
+    ),
     info=audited("site", "name"),
 )
 
@@ -74,10 +82,10 @@ GROUP = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("site_id", ForeignKey("site.id"), nullable=False),
     _text("sensorbackend_server"),
-    # Whether processes without events but module loads are shown as suppressed
+    # Whether the API shows processes that only loaded modules as suppressed
     # (docs/api-objects.md#process-events).
     Column("suppress_children", Boolean, nullable=False, server_default=false()),
-    Column("options", Text, nullable=False, server_default="{}"),  # JSON: model/group.py
+    Column("options", Text, nullable=False, server_default="{}"),  # JSON of GroupOptions
     info=audited("group", "name"),
 )
 
@@ -111,7 +119,7 @@ TOKEN = Table(
     "token",
     METADATA,
     Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),  # api or ingest
+    Column("kind", Text, nullable=False),  # model TokenKind: api, ingest, session, link
     _text("name"),
     Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE")),
     Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE")),
@@ -119,16 +127,23 @@ TOKEN = Table(
     _number("created_us"),
     _number("expires_us"),  # 0: never
     _number("revoked_us"),  # 0: not revoked
-    _number("last_used_us"),  # coarse
-    _text("last_address"),  # of that use
+    _number("last_used_us"),  # updated with a delay
+    _text("last_address"),  # address of the last use
     Column("read_only", Boolean, nullable=False, server_default=false()),
-    _number("identity_id"),  # that a session was begun with, 0: a password
+    _number("identity_id"),  # identity that began a session; 0: a password
     info=audited(
         "token",
         "id",
         only=(
-            *("id", "kind", "name", "user_id", "group_id"),
-            *("expires_us", "revoked_us", "read_only", "identity_id"),
+            "id",
+            "kind",
+            "name",
+            "user_id",
+            "group_id",
+            "expires_us",
+            "revoked_us",
+            "read_only",
+            "identity_id",
         ),
         secrets=("secret_sha256",),
     ),
@@ -138,37 +153,37 @@ SENSOR = Table(
     "sensor",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("hostname", Text, nullable=False, unique=True),  # full name, lower case
+    Column("hostname", Text, nullable=False),  # full name, lower case
     Column("computer_name", Text, nullable=False),
     Column("group_id", ForeignKey("sensor_group.id"), nullable=False),
     _text("os_type"),  # windows, linux, osx or ""
     _text("interface_ip"),  # latest local address seen in telemetry
     _number("first_seen_us"),
     _number("last_seen_us"),
-    _number("earlier_seen_us"),  # the latest on a day (UTC) before that; 0: none
-    _number("changed_us"),  # latest change of a column that is cached
+    _number("earlier_seen_us"),  # latest contact on an earlier day (UTC); 0: none
+    _number("changed_us"),  # latest change of a cached column
     _flag("network_isolation_enabled"),
     _flag("is_isolating"),
     _flag("restart_queued"),
     _flag("uninstall"),
     Column("notes", Text),
-    # Enrolment (docs/sensor-protocol.md); a host that only a shipper reports for has none.
+    # Enrolment (docs/sensor-protocol.md); empty for hosts that only shippers report.
     _number("enrolled_us"),
-    Column("key_sha256", LargeBinary),  # of the sensor program; null: never enrolled, or ended
-    Column("node_key_sha256", LargeBinary),  # of osquery on the same host
+    Column("key_sha256", LargeBinary),  # sensor program's key; null: never enrolled, or ended
+    Column("node_key_sha256", LargeBinary),  # key of osquery on the same host
     _text("machine_id"),
-    _number("reenrolled"),  # how often another machine id enrolled under the name
-    # An enrolment that would replace a key and waits for an administrator; 0: none.
+    _number("reenrolled"),  # enrolments of other machine ids under this name
+    # A pending enrolment that would replace a key and needs an administrator's approval; 0: none.
     _number("reenrol_us"),
     _number("reenrol_approved_us"),
     _text("reenrol_machine_id"),
     _text("reenrol_kind"),  # sensor or osquery
-    # The last check-in; everything the sensor says of itself.
+    # The last check-in, and the sensor's own status report.
     _number("checkin_us"),
     _number("next_checkin_us"),
     _text("sensor_version"),
     _text("boot_id"),
-    _number("clock_delta_s"),  # the sensor's clock less the server's
+    _number("clock_delta_s"),  # sensor's clock minus server's clock
     _number("uptime_s"),
     _number("sensor_uptime_s"),
     _number("health_status", 0),  # 0 to 100
@@ -178,33 +193,35 @@ SENSOR = Table(
     _number("volume_total_bytes"),
     _number("volume_free_bytes"),
     _number("memory_bytes"),
-    _text("network_adapters"),  # as docs/api-objects.md#sensor writes them
-    _text("addresses"),  # theirs alone, to be searched
+    _text("network_adapters"),  # format: docs/api-objects.md#sensor
+    _text("addresses"),  # addresses only, for searches
     _number("power_state"),
     _number("utc_offset_min"),
     _text("os_version"),
     _text("kernel"),
     _text("arch"),
     _text("computer_sid"),
-    _text("host_type"),  # workstation, server, domain_controller or "", as its program says
+    _text("host_type"),  # workstation, server, domain_controller or "", as the sensor reports it
     _number("sequence_gaps"),
     _number("missing_blocks"),
-    _number("blocks_number"),  # name of the list of denied programs that was counted last
+    _number("blocks_number"),  # last counted list of denied programs
     # Further orders.
     _number("flush_us"),  # 0: none
-    _number("flush_number"),  # of the latest flush order
+    _number("flush_number"),  # number of the latest flush order
     _number("uninstalled_us"),  # 0: not uninstalled
     Column("liveresponse_init", Boolean, nullable=False, server_default=false()),
     Index("ix_sensor_group_id", "group_id"),
     Index("ix_sensor_last_seen_us", "last_seen_us"),
     Index("ix_sensor_computer_name", "computer_name"),
     Index("ix_sensor_changed_us", "changed_us"),
-    sqlite_autoincrement=True,  # an id is never given twice: process ids begin with it
+    UniqueConstraint("hostname", "group_id"),  # so senders cannot occupy names of other groups
+    sqlite_autoincrement=True,  # never reuses an id: process ids contain it
     info=audited(
         "sensor",
         "hostname",
         only=(
             "network_isolation_enabled",
+            "restart_queued",
             "uninstall",
             "group_id",
             "notes",
@@ -218,14 +235,27 @@ ALIAS = Table(
     "host_alias",
     METADATA,
     Column("alias", Text, primary_key=True),  # another name of the host, lower case
-    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), nullable=False),
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE"), primary_key=True),
     info=audited("host alias", "alias"),
+)
+
+NAME_OWNER = Table(
+    "host_name_owner",  # decisions about names that several groups claim
+    METADATA,
+    Column("hostname", Text, primary_key=True),  # full name or alias, lower case
+    Column("group_id", ForeignKey("sensor_group.id", ondelete="CASCADE"), primary_key=True),
+    # Target of records from the group's senders; null: the group's own sensor.
+    Column("sensor_id", ForeignKey("sensor.id", ondelete="CASCADE")),
+    _number("decided_us"),
+    _text("username"),
+    Index("ix_host_name_owner_sensor_id", "sensor_id"),
+    info=audited("host name", "hostname", "group_id"),
 )
 
 CHANNEL = Table(
     "channel",
     METADATA,
-    Column("code", Integer, primary_key=True),  # record keys are made with it: never changes
+    Column("code", Integer, primary_key=True),  # part of record keys: never changes
     Column("name", Text, nullable=False, unique=True),
     sqlite_autoincrement=True,
 )
@@ -240,7 +270,7 @@ VALUE = Table(
 LEASE = Table(
     "lease",
     METADATA,
-    Column("name", Text, primary_key=True),  # of the job
+    Column("name", Text, primary_key=True),  # name of the job
     Column("holder", Text, nullable=False),
     _number("until_us"),
 )
@@ -255,10 +285,10 @@ STREAM = Table(
     _text("criteria"),  # JSON: facet field to ids
     _number("ref_segment_id"),
     _number("segment_id"),
-    _number("segment_offset"),  # under the criteria
-    _number("version"),  # changes with every change, so that none is lost to another
+    _number("segment_offset"),  # among events that match the criteria
+    _number("version"),  # incremented by every change: optimistic locking
     _number("created_us"),
-    _number("used_us"),  # coarse
+    _number("used_us"),  # updated with a delay
     Index("ix_stream_user_id", "user_id"),
     Index("ix_stream_used_us", "used_us"),
 )
@@ -267,7 +297,7 @@ INGRESS_FILTER = Table(
     "ingress_filter",
     METADATA,
     Column("id", Text, primary_key=True),
-    Column("body", Text, nullable=False),  # JSON of model.ingress.IngressFilter
+    Column("body", Text, nullable=False),  # JSON of record.objects.ingress_filter
     _number("priority"),
     _number("create_us"),
     _number("modify_us"),
@@ -279,8 +309,8 @@ INGRESS_FILTER = Table(
 FILTER_RATE = Table(
     "ingress_filter_rate",
     METADATA,
-    Column("filter_id", Text, primary_key=True),  # "": processes that were looked at
-    Column("minute", BigInteger, primary_key=True, autoincrement=False),  # since 1970
+    Column("filter_id", Text, primary_key=True),  # "": number of examined processes
+    Column("minute", BigInteger, primary_key=True, autoincrement=False),  # minutes since 1970
     _number("processes"),
 )
 
@@ -288,7 +318,7 @@ FILTER_DROPPED = Table(
     "ingress_filter_dropped",
     METADATA,
     Column("filter_id", Text, primary_key=True),
-    Column("hour", BigInteger, primary_key=True, autoincrement=False),  # since 1970
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),  # hours since 1970
     _number("events"),
     _number("byte_count"),
 )
@@ -296,21 +326,10 @@ FILTER_DROPPED = Table(
 BAN = Table(
     "ban",
     METADATA,
-    Column("md5", Text, primary_key=True),  # lower case
-    _text("sha256"),  # as older versions kept it, of what senders claimed; not read
-    _text("text"),
-    _flag("enabled"),
-    _number("user_id"),
-    _text("username"),
-    _number("time_us"),  # of the latest change
-    _number("block_count"),
-    _number("last_block_us"),
-    _number("last_block_sensor_id"),
-    _text("last_block_hostname"),
-    _number("version"),  # of the list, when this ban was last switched
-    _number("expires_us"),  # 0: never
+    # `sha256` has claims of senders, stored by older versions; it is not read.
+    *columns(Ban, Column("md5", Text, primary_key=True)),
     Index("ix_ban_version", "version"),
-    info=audited("ban", "md5", only=("md5", "text", "enabled", "expires_us")),
+    info=audited("ban", "md5", only=audited_members(Ban)),
 )
 
 BAN_AUDIT = Table(
@@ -353,7 +372,7 @@ APPROVED_ADDRESS = Table(
     "approved_address",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("network", Text, nullable=False, unique=True),  # an address, or a block
+    Column("network", Text, nullable=False, unique=True),  # an address or a block
     info=audited("approved address", "network"),
     sqlite_autoincrement=True,
 )
@@ -365,7 +384,7 @@ SWITCH = Table(
     _flag("is_on"),
     info=audited("switch", "name"),
 )
-"""Settings that are switched while the server runs."""
+"""Settings that can be switched while the server runs."""
 
 LICENSE = Table(
     "license",
@@ -378,7 +397,7 @@ LICENSE = Table(
 SIGN_IN_ATTEMPT = Table(
     "sign_in_attempt",
     METADATA,
-    Column("name", Text, primary_key=True),  # of an address, a user (hashed), or both
+    Column("name", Text, primary_key=True),  # key of an address, a user (hashed), or both
     _number("attempts"),
     _number("first_us"),
 )
@@ -387,8 +406,8 @@ SECOND_FACTOR = Table(
     "second_factor",
     METADATA,
     Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), primary_key=True),
-    _text("secret"),  # in force; sealed, "" for none
-    _text("proposed"),  # shown to the user, not confirmed yet; sealed
-    _number("used_step"),  # of the newest code that was used: none is good twice
+    _text("secret"),  # active secret, sealed; "" for none
+    _text("proposed"),  # secret that awaits confirmation, sealed
+    _number("used_step"),  # time step of the newest used code: prevents reuse
     info=audited("second factor", "user_id", only=("user_id",), secrets=("secret", "proposed")),
 )

@@ -1,6 +1,6 @@
-"""Tables of actions, of the outbox, and of response by rule.
+"""Tables of actions, the outbox, and automatic responses.
 
-Their history is in `migrations/`, like that of `schema.py`.
+Migrations (`migrations/`) create them, like those of `schema.py`.
 """
 
 from sqlalchemy import (
@@ -36,16 +36,19 @@ ACTION = Table(
     Column("source_id", Text, nullable=False),  # "*": every source of the kind
     Column("type", SmallInteger, nullable=False),  # model.action.ActionType
     Column("enabled", Boolean, nullable=False),
-    # Whose mail it is; null for what belongs to nobody.
+    # Owner of a mail action; null if the action has no owner.
     Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE")),
     Column("data", Text, nullable=False, server_default="{}"),  # JSON
-    _text("secret"),  # that signs a webhook, sealed
+    _text("secret"),  # webhook signing secret, sealed
+    _text("author"),  # user who added it; "": none, or a server before 0.2
     _number("changed_us"),
     Index("ix_action_source_id", "source_id", "source_kind"),
-    sqlite_autoincrement=True,  # an id is never given twice: keys of messages hold it
+    sqlite_autoincrement=True,  # never reuses an id: message keys contain it
     info=audited(
         "action",
-        *("source_kind", "source_id", "id"),
+        "source_kind",
+        "source_id",
+        "id",
         only=("source_kind", "source_id", "type", "enabled", "user_id", "data"),
         secrets=("secret",),
     ),
@@ -54,17 +57,17 @@ ACTION = Table(
 OUTBOX = Table(
     "outbox",
     METADATA,
-    Column("id", Integer, primary_key=True),  # the order within a target
-    Column("key", Text, nullable=False, unique=True),  # what was enqueued once is so for ever
+    Column("id", Integer, primary_key=True),  # order within a target
+    Column("key", Text, nullable=False, unique=True),  # deduplicates messages permanently
     Column("target", Text, nullable=False),
     Column("state", SmallInteger, nullable=False),  # state.jobs.outbox.MessageState
-    _number("action_id"),  # 0: of no action
-    _text("body"),  # JSON; emptied once it is sent
+    _number("action_id"),  # 0: no action
+    _text("body"),  # JSON; emptied after sending
     _number("created_us"),
-    _number("due_us"),  # not before
-    _number("changed_us"),  # when it was sent or given up
+    _number("due_us"),  # earliest attempt
+    _number("changed_us"),  # time of sending or of giving up
     _number("attempts"),
-    _text("error"),  # of the latest attempt
+    _text("error"),  # error of the latest attempt
     Index("ix_outbox_target", "target", "state", "id"),
     Index("ix_outbox_state", "state", "changed_us"),
     sqlite_autoincrement=True,
@@ -74,17 +77,17 @@ OUTBOX_TARGET = Table(
     "outbox_target",
     METADATA,
     Column("name", Text, primary_key=True),
-    _text("holder"),  # who sends to it now
+    _text("holder"),  # server that currently sends to it
     _number("held_until_us"),
     _number("failures"),  # attempts since the last success
-    _number("failing_since_us"),  # 0: it works
-    _number("next_us"),  # no attempt before
-    _number("waiting"),  # messages
-    _number("refused"),  # that found the queue full
-    _number("refused_us"),  # the latest of them
+    _number("failing_since_us"),  # 0: no failure
+    _number("next_us"),  # earliest next attempt
+    _number("waiting"),  # waiting messages
+    _number("refused"),  # messages rejected because the queue was full
+    _number("refused_us"),  # latest rejection
     _number("sent"),
-    _number("sent_us"),  # the latest success
-    _text("error"),  # of the latest failure
+    _number("sent_us"),  # latest success
+    _text("error"),  # error of the latest failure
 )
 
 RESPONSE_POLICY = Table(
@@ -93,9 +96,9 @@ RESPONSE_POLICY = Table(
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("enabled", Boolean, nullable=False),
-    Column("body", Text, nullable=False),  # JSON of state.policy.response_policies.Policy
+    Column("body", Text, nullable=False),  # JSON of record.objects.response_policy
     _number("changed_us"),
-    _text("username"),  # who changed it last
+    _text("username"),  # author of the latest change
     sqlite_autoincrement=True,
     info=audited("response policy", "name", only=("name", "enabled", "body")),
 )
@@ -104,7 +107,7 @@ RESPONSE = Table(
     "response",
     METADATA,
     Column("id", Integer, primary_key=True),
-    # No foreign key: what was done stays on record when its policy is deleted.
+    # No foreign key: responses stay on record after their policy is deleted.
     Column("policy_id", Integer, nullable=False),
     Column("detection_id", Text, nullable=False),
     Column("state", SmallInteger, nullable=False),  # state.jobs.responses.ResponseState
@@ -116,9 +119,9 @@ RESPONSE = Table(
     _text("title"),
     _number("created_us"),
     _number("done_us"),
-    _number("ends_us"),  # when it is undone; 0: never
+    _number("ends_us"),  # when the response is undone; 0: never
     _number("undone_us"),
-    _text("text"),  # why it was not done or not undone
+    _text("text"),  # why it was not performed or not undone
     UniqueConstraint("policy_id", "detection_id", name="uq_response_policy_id"),
     Index("ix_response_state", "state", "ends_us"),
     sqlite_autoincrement=True,

@@ -1,11 +1,14 @@
 """Tables of alerts: ignored reports, suppression rules, and the audit of bulk changes.
 
-Their history is in `migrations/`, like that of `schema.py`. Alerts themselves lie in the telemetry
-store.
+Migrations (`migrations/`) create them, like those of `schema.py`. The telemetry store contains the
+alerts themselves.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, Table, Text
+from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
 
+from vedette.record.columns import columns
+from vedette.record.member import audited_members
+from vedette.record.objects.suppression import Suppression
 from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
@@ -26,29 +29,16 @@ REPORT_IGNORED = Table(
     _number("user_id"),
     _text("username"),
     _number("time_us"),
-    _number("hits"),  # detections that made no alert
+    _number("hits"),  # suppressed detections
     info=audited("ignored report", "feed_id", "report_id", only=("feed_id", "report_id")),
 )
 
 SUPPRESSION = Table(
     "suppression",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _text("name"),
-    Column("query", Text, nullable=False),  # over the fields of alerts
-    _text("reason"),
-    Column("enabled", Boolean, nullable=False),
-    _number("created_us"),
-    _number("changed_us"),
-    _number("expires_us"),  # 0: never
-    _number("user_id"),  # of the latest change
-    _text("username"),
-    _number("hits"),  # detections that made no alert
-    _number("last_hit_us"),
+    *columns(Suppression, Column("id", Integer, primary_key=True)),
     sqlite_autoincrement=True,  # an id in an old audit record is never another rule
-    info=audited(
-        "suppression", "id", "name", only=("name", "query", "reason", "enabled", "expires_us")
-    ),
+    info=audited("suppression", "id", "name", only=audited_members(Suppression)),
 )
 
 ALERT_AUDIT = Table(
@@ -58,10 +48,10 @@ ALERT_AUDIT = Table(
     _number("time_us"),
     _number("user_id"),
     _text("username"),
-    _text("selected"),  # the query, or how many ids
-    _text("changes"),  # JSON: what was set
-    _number("changed"),  # alerts; `state/policy/alert_audit.INTERRUPTED` until it ends
-    _number("change_id"),  # of the versions that it wrote
+    _text("selected"),  # the query, or the number of ids
+    _text("changes"),  # JSON: assigned values
+    _number("changed"),  # alerts; `state/policy/alert_audit.INTERRUPTED` while the change runs
+    _number("change_id"),  # id of the written versions
     Index("ix_alert_audit_time_us", "time_us"),
     sqlite_autoincrement=True,
     info=audited("alerts", "selected", only=("selected", "changes", "changed")),
@@ -75,6 +65,6 @@ ALERT_UNDO = Table(
     _text("username"),
     _number("made_us"),
     _number("expires_us"),
-    _text("body"),  # JSON: what the alerts were
+    _text("body"),  # JSON: earlier values of the alerts
     Index("ix_alert_undo_expires_us", "expires_us"),
 )

@@ -1,4 +1,4 @@
-"""Tables of the audit log (`audit_log.py`). Their history is in `migrations/`."""
+"""Tables of the audit log (`audit_log.py`). Migrations (`migrations/`) create them."""
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
 
@@ -27,6 +27,6 @@ AUDIT_HEAD = Table(
     "audit_head",
     METADATA,
     Column("id", Integer, primary_key=True, autoincrement=False),  # 1: the only row
-    Column("number", BigInteger, nullable=False),  # of the newest entry
+    Column("number", BigInteger, nullable=False),  # number of the newest entry
     Column("hash", Text, nullable=False),
 )

@@ -1,6 +1,6 @@
 """Tables of the cloud side: roles, apps and keys, signing keys.
 
-Their history is in `migrations/`, like that of `schema.py`.
+Migrations (`migrations/`) create them, like those of `schema.py`.
 """
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, Table, Text
@@ -24,7 +24,7 @@ CLOUD_ROLE = Table(
     Column("name", Text, nullable=False, unique=True),
     _text("description"),
     Column("permissions", Text, nullable=False),  # JSON list of names
-    Column("all_groups", Boolean, nullable=False),  # else those of the next table
+    Column("all_groups", Boolean, nullable=False),  # else the groups of cloud_role_group
     sqlite_autoincrement=True,
     info=audited("cloud role", "name"),
 )
@@ -44,19 +44,25 @@ CLOUD_APP = Table(
     Column("kind", Text, nullable=False),  # oauth or key
     Column("name", Text, nullable=False, unique=True),
     _text("description"),
-    _text("org_role"),  # member or owner: shown, changes no permission
+    _text("org_role"),  # member or owner: displayed, without effect on permissions
     _number("token_ttl_s"),
     Column("secret_sha256", LargeBinary, nullable=False),
-    _number("secret_number"),  # raised with every new secret: tokens of older ones end
+    _number("secret_number"),  # incremented with every new secret; invalidates earlier tokens
     Column("enabled", Boolean, nullable=False),
     _number("created_us"),
-    _number("last_used_us"),  # coarse
+    _number("last_used_us"),  # updated with a delay
     info=audited(
         "cloud app",
         "name",
         only=(
-            *("id", "kind", "name", "description", "org_role"),
-            *("token_ttl_s", "secret_number", "enabled"),
+            "id",
+            "kind",
+            "name",
+            "description",
+            "org_role",
+            "token_ttl_s",
+            "secret_number",
+            "enabled",
         ),
         secrets=("secret_sha256",),
     ),

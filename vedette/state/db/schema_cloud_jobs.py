@@ -1,6 +1,6 @@
-"""Tables of what callers of the cloud side do with alerts, and of their jobs.
+"""Tables of alert workflow on the cloud side, and of the cloud side's jobs.
 
-Their history is in `migrations/`, like that of `schema.py`.
+Migrations (`migrations/`) create them, like those of `schema.py`.
 """
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
@@ -26,7 +26,7 @@ ALERT_WORKFLOW = Table(
     _text("changed_by"),
     _number("changed_us"),
 )
-"""What the alert itself has no place for."""
+"""Workflow values that the alert row has no columns for."""
 
 ALERT_SETTLED = Table(
     "alert_settled",
@@ -36,7 +36,8 @@ ALERT_SETTLED = Table(
     _number("last_event_us"),
     _number("updated_us"),
 )
-"""What search v7 goes on to show of an alert that detection raised after it had settled."""
+"""Values that search v7 keeps showing for an alert that a further detection raised after it had
+settled."""
 
 ALERT_NOTE = Table(
     "alert_note",
@@ -56,7 +57,7 @@ CLOUD_JOB = Table(
     Column("id", Integer, primary_key=True),
     Column("kind", Text, nullable=False),  # alert_workflow or device_export
     Column("owner", Text, nullable=False),  # "app ID" or "user NAME"
-    _text("author"),  # who the audit names
+    _text("author"),  # author in the audit log
     Column("request", Text, nullable=False),  # JSON
     Column("groups", Text, nullable=False),  # JSON list of sensor group ids; null: all
     Column("status", Text, nullable=False),  # CREATED, COMPLETED, FAILED

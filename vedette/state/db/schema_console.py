@@ -1,11 +1,13 @@
-"""Tables of what people keep for themselves: preferences, searches, links. Who vouches for them
-when they sign in, and as whom. And why a host is isolated.
+"""Tables of per-user data (preferences, saved searches, permalinks), of isolation orders, and of
+identity providers.
 
-Their history is in `migrations/`, like that of `schema.py`.
+Migrations (`migrations/`) create them, like those of `schema.py`.
 """
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text
 
+from vedette.record.columns import columns
+from vedette.record.objects.kept_view import Permalink, SavedSearch
 from vedette.state.db.audited import audited
 from vedette.state.db.schema import METADATA
 
@@ -29,13 +31,11 @@ PREFERENCE = Table(
 SAVED_SEARCH = Table(
     "saved_search",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("view", Text, nullable=False),  # the screen, such as process or alerts
-    _text("params"),  # the query string of its address
-    Column("shared", Boolean, nullable=False),  # with everybody; else the user's own
-    _number("changed_us"),
+    *columns(
+        SavedSearch,
+        Column("id", Integer, primary_key=True),
+        Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), nullable=False),
+    ),
     Index("ix_saved_search_user_id", "user_id"),
     sqlite_autoincrement=True,
     info=audited("saved search", "id", only=("id", "user_id", "name", "view", "shared")),
@@ -44,12 +44,14 @@ SAVED_SEARCH = Table(
 PERMALINK = Table(
     "permalink",
     METADATA,
-    Column("id", Text, primary_key=True),
     Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), nullable=False),
-    Column("view", Text, nullable=False),
-    _text("params"),
-    _number("made_us"),
-    _number("expires_us"),
+    *columns(
+        Permalink,
+        Column("id", Text, primary_key=True),
+        _text("params"),
+        _number("made_us"),
+        _number("expires_us"),
+    ),
     Index("ix_permalink_expires_us", "expires_us"),
     Index("ix_permalink_user_id", "user_id"),
 )
@@ -70,11 +72,11 @@ IDENTITY_PROVIDER = Table(
     "identity_provider",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),  # a part of paths
+    Column("name", Text, nullable=False, unique=True),  # part of URLs
     _text("label"),
-    Column("issuer", Text, nullable=False, unique=True),  # never changes: identities are of it
+    Column("issuer", Text, nullable=False, unique=True),  # never changes: identities refer to it
     Column("client_id", Text, nullable=False),
-    _text("secret"),  # sealed, "" for none
+    _text("secret"),  # sealed; "" for none
     _text("scope"),
     Column("creates_users", Boolean, nullable=False),
     _text("username_claim"),
@@ -89,7 +91,7 @@ IDENTITY_PROVIDER_TEAM = Table(
     "identity_provider_team",
     METADATA,
     Column("provider_id", ForeignKey("identity_provider.id", ondelete="CASCADE"), primary_key=True),
-    Column("value", Text, primary_key=True),  # of the claim; * for everybody
+    Column("value", Text, primary_key=True),  # value of the claim; * for everybody
     Column("team_id", ForeignKey("team.id", ondelete="CASCADE"), primary_key=True),
     info=audited("identity provider team", "provider_id", "value", "team_id"),
 )
@@ -101,7 +103,7 @@ IDENTITY = Table(
     Column("provider_id", ForeignKey("identity_provider.id", ondelete="CASCADE"), nullable=False),
     Column("subject", Text, nullable=False),
     Column("user_id", ForeignKey("user_account.id", ondelete="CASCADE"), nullable=False),
-    Column("follows_claims", Boolean, nullable=False),  # the user was made by it
+    Column("follows_claims", Boolean, nullable=False),  # the provider created the user
     _number("created_us"),
     _number("last_used_us"),
     Index("uq_identity_provider_id_subject", "provider_id", "subject", unique=True),

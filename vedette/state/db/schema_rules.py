@@ -1,4 +1,4 @@
-"""Tables of detection rules. Their history is in `migrations/`, like that of `schema.py`."""
+"""Tables of detection rules. Migrations (`migrations/`) create them, like those of `schema.py`."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Table, Text
 
@@ -19,7 +19,7 @@ SIGMA_RULE = Table(
     METADATA,
     Column("id", Text, primary_key=True),
     Column("kind", Text, nullable=False),  # rule, correlation or filter
-    _text("text"),  # YAML of the one document
+    _text("text"),  # YAML with one document
     _text("title"),
     _text("level"),
     _text("status"),
@@ -34,12 +34,12 @@ SIGMA_RULE = Table(
     _number("created_us"),
     _number("modified_us"),
     _text("modified_by"),
-    _number("text_us"),  # when the text became this, and by whom
+    _number("text_us"),  # time and author of the latest change of `text`
     _text("text_by"),
-    _number("generation"),  # of the list, when this rule last changed
+    _number("generation"),  # generation of the list at the rule's last change
     _number("stopped_us"),
     _text("stopped_reason"),
-    _number("deleted_us"),  # kept for a while: hits that are not alerts yet name it
+    _number("deleted_us"),  # retained for a while: hits without an alert refer to it
     Index("ix_sigma_rule_generation", "generation"),
     info=audited(
         "sigma rule",
@@ -50,7 +50,7 @@ SIGMA_RULE = Table(
 )
 
 SIGMA_VERSION = Table(
-    "sigma_version",  # what rules said before their latest change
+    "sigma_version",  # earlier texts of rules
     METADATA,
     Column("rule_id", Text, primary_key=True),
     Column("revision", BigInteger, primary_key=True, autoincrement=False),

@@ -1,4 +1,5 @@
-"""Tables of sensor-update jobs. Their history is in `migrations/`, like that of `schema.py`."""
+"""Tables of sensor-update jobs. Migrations (`migrations/`) create them, like those of
+`schema.py`."""
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
 
@@ -18,13 +19,13 @@ UPDATE_JOB = Table(
     "update_job",
     METADATA,
     Column("id", Text, primary_key=True),
-    _text("login_name"),  # who created it
+    _text("login_name"),  # user who created it
     Column("status", Text, nullable=False),  # IN_PROGRESS, CANCELLED, COMPLETED
     Column("kits", Text, nullable=False),  # JSON: kit type to version, sha256, size
     _number("created_us"),
-    _number("ended_us"),  # 0: not yet
+    _number("ended_us"),  # 0: running
     _number("expires_us"),
-    _number("wave"),  # devices of higher waves have to wait
+    _number("wave"),  # current wave; devices of higher waves wait
     _number("failures_max"),  # -1: no limit
     Index("ix_update_job_status", "status"),
     info=audited("sensor update job", "id", only=("id", "login_name", "status", "kits")),

@@ -1,8 +1,8 @@
-"""Secrets that the server itself must be able to read again, encrypted before they are stored.
+"""Encryption of secrets that the server must be able to read again.
 
-AES-256-GCM with a key in a file that only the owner of the data directory can read. What a secret
-is for is authenticated with it: a sealed text that is copied to another row or column does not
-open.
+AES-256-GCM with a key in a file that only the owner of the data directory can read. The purpose of
+a secret is authenticated with it, so a sealed text that is copied to another row or column does not
+decrypt.
 """
 
 import base64
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from vedette.errors import StartError, UnavailableError
 
 KEY_FILE: Final = "secrets.key"
-"""Name in the data directory; servers that share a state database share it too."""
+"""Name in the data directory. Servers that share a state database need the same file."""
 
 _KEY_LENGTH: Final = 32
 _NONCE_LENGTH: Final = 12
@@ -25,13 +25,13 @@ _PREFIX: Final = "v1:"
 
 
 class Sealing:
-    """Seals and opens texts with one key. Safe to share between threads."""
+    """Encrypts and decrypts texts with one key. Safe to share between threads."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
 
     def seal(self, text: str, purpose: str) -> str:
-        """The sealed text; "" stays ""."""
+        """Returns the encrypted text; "" stays ""."""
         if not text:
             return ""
         nonce = secrets.token_bytes(_NONCE_LENGTH)
@@ -39,9 +39,9 @@ class Sealing:
         return _PREFIX + base64.b64encode(nonce + sealed).decode("ascii")
 
     def open(self, sealed: str, purpose: str) -> str:
-        """The text that was sealed for this purpose.
+        """Decrypts a text that was sealed for this purpose.
 
-        Raises UnavailableError (`reason` "secret_unreadable") where the key is another one.
+        Raises UnavailableError (`reason` "secret_unreadable") if it was sealed with another key.
         """
         if not sealed:
             return ""
@@ -58,8 +58,8 @@ class Sealing:
 
 
 def open_sealing(data: Path) -> Sealing:
-    """With the key file of a data directory, which is made where it is missing. Raises StartError
-    for one that is damaged, or cannot be read."""
+    """Reads the key file of a data directory; creates it if it is missing. Raises StartError for a
+    damaged or unreadable file."""
     path = data / KEY_FILE
     try:
         try:

@@ -1,7 +1,7 @@
-"""Ed25519 keys of the server's own, each made at its first use.
+"""Ed25519 keys of the server, each created on first use.
 
-They are kept in the state database, so that all servers of a cluster sign alike and a backup holds
-them. Who can read the state database can sign.
+The state database stores them, so that all servers of a cluster share them and a backup contains
+them. Anyone who can read the state database can sign.
 """
 
 from base64 import b64decode, b64encode
@@ -15,7 +15,7 @@ from vedette.state.db.schema import VALUE
 
 
 def signing_key(database: Database, name: str) -> Ed25519PrivateKey:
-    """The key of this name."""
+    """Returns the key with this name; creates it on first use."""
     query = select(VALUE.c.value).where(VALUE.c.name == name)
     with database.reading() as connection:
         kept = connection.scalar(query)
@@ -30,5 +30,5 @@ def signing_key(database: Database, name: str) -> Ed25519PrivateKey:
 
 
 def public_half(key: Ed25519PrivateKey) -> str:
-    """Base64 of the 32 raw bytes of its public key."""
+    """Returns the base64 of the key's public half (32 raw bytes)."""
     return b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()

@@ -1,4 +1,4 @@
-"""A copy of an SQLite state database as it is at one moment, while others write to it."""
+"""Consistent copy of an SQLite state database while other connections write to it."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from vedette.state.db.database import Database
 
 
 class StateSnapshot:
-    """A read transaction that began when the snapshot was opened."""
+    """A read transaction, which fixes the moment of the copy."""
 
     def __init__(self, source: sqlite3.Connection) -> None:
         self._source = source
 
     def copy(self, path: Path) -> None:
-        """Writes the database, as it was, to a new file."""
+        """Writes the database, as of the transaction's start, to a new file."""
         try:
             with closing(sqlite3.connect(path)) as target:
                 self._source.backup(target)
@@ -27,14 +27,15 @@ class StateSnapshot:
 
 @contextmanager
 def open_snapshot(database: Database) -> Iterator[StateSnapshot]:
-    """Writers go on meanwhile. Raises ConflictError for PostgreSQL, which has tools of its own."""
+    """Opens a snapshot; writers continue meanwhile. Raises ConflictError for PostgreSQL, which has
+    its own backup tools."""
     url = database.engine.url
     if url.get_backend_name() != "sqlite" or not url.database:
         raise ConflictError("the state is in PostgreSQL: back it up with pg_dump")
     source = sqlite3.connect(url.database, isolation_level=None, check_same_thread=False)
     try:
         source.execute("BEGIN")
-        source.execute("SELECT count(*) FROM alembic_version").fetchone()  # it begins here
+        source.execute("SELECT count(*) FROM alembic_version").fetchone()  # starts the snapshot
         yield StateSnapshot(source)
     finally:
         source.close()

@@ -1,12 +1,12 @@
-"""Whether the state database's file is whole."""
+"""Integrity check of the state database."""
 
 from vedette.errors import VedetteError
 from vedette.state.db.database import Database
 
 
 def verify_database(database: Database) -> str:
-    """What is wrong, for people; "" where nothing is. SQLite reads the whole file, seconds per
-    gigabyte; PostgreSQL is only asked for an answer."""
+    """Returns a description of the damage, for people; "" if there is none. SQLite reads the whole
+    file (seconds per gigabyte); PostgreSQL only has to answer a query."""
     try:
         with database.reading() as connection:
             if connection.dialect.name != "sqlite":

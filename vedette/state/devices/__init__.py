@@ -1,1 +1,1 @@
-"""Devices: sensors as the cloud side sees them, and jobs that update them."""
+"""Devices (sensors as the cloud side sees them) and the jobs that update them."""

@@ -1,7 +1,7 @@
 """Devices: sensors with the fields and states of the cloud API (docs/cloud.md#devices).
 
-Filters are applied in memory over the sensors of the caller's scope: a device's states come from
-the clock and from the registered packages, which no column has.
+Filters run in memory over the sensors of the caller's scope: a device's states depend on the time
+and on the registered packages, for which no column exists.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import DEVICE_INACTIVE_US
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.policy import groups
@@ -20,16 +20,35 @@ from vedette.state.sensors.sensor_list import SensorQuery
 from vedette.state.sensors.sensor_packages import OS_TYPES, package_of
 from vedette.state.sensors.sensor_row import SensorRow, is_online
 
+DEVICE_INACTIVE_US: Limit[int] = 30 * 24 * 3600 * 1_000_000
+"""Time (us) without contact after which a device is INACTIVE."""
+
+
 STATUSES: Final = frozenset(
     {
-        *("PENDING", "REGISTERED", "UNINSTALLED", "DEREGISTERED", "ACTIVE", "INACTIVE", "ERROR"),
-        *("ALL", "BYPASS_ON", "BYPASS", "QUARANTINE", "SENSOR_OUTOFDATE", "DELETED", "LIVE"),
+        "PENDING",
+        "REGISTERED",
+        "UNINSTALLED",
+        "DEREGISTERED",
+        "ACTIVE",
+        "INACTIVE",
+        "ERROR",
+        "ALL",
+        "BYPASS_ON",
+        "BYPASS",
+        "QUARANTINE",
+        "SENSOR_OUTOFDATE",
+        "DELETED",
+        "LIVE",
     }
 )
 PRIORITIES: Final = ("LOW", "MEDIUM", "HIGH", "MISSION_CRITICAL")
 
+_EVERY_DEVICE: Final = {"status": "ALL", "deployment_type": "ENDPOINT", "ad_group_id": "0"}
+"""Values that all devices share, by field."""
+
 _PRIORITY_OF: Final = ("LOW", "LOW", "LOW", "MEDIUM", "HIGH", "MISSION_CRITICAL")
-"""By the criticality of alerts in the group, 1 to 5."""
+"""Indexed by the alert criticality of the sensor group, 1 to 5."""
 
 _OS: Final = {"windows": "WINDOWS", "linux": "LINUX", "osx": "MAC"}
 
@@ -47,13 +66,13 @@ _DISTRIBUTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A sensor with what the fleet's settings and the clock say of it."""
+    """A sensor with the states that follow from the time and the fleet's settings."""
 
     sensor: SensorRow
     statuses: frozenset[str]
-    """All that it can be found by, without ALL."""
+    """All statuses that filters match, without ALL."""
     status: str
-    """The one that is shown."""
+    """The displayed status."""
     priority: str
     kit_type: str
     is_out_of_date: bool
@@ -69,15 +88,24 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFilter:
-    """Which devices: every criterion has one of its values, no exclusion has."""
+    """Selects devices that match a value of every criterion and no value of an exclusion."""
 
     criteria: Mapping[str, frozenset[str]]
     exclusions: Mapping[str, frozenset[str]]
     query: str = ""
-    """Part of a name, an address, a version or an operating system, in any case."""
+    """Part of a name, an address, a version or an operating system; case-insensitive."""
     from_us: int | None = None
-    """Of the last contact."""
+    """Bounds of the last contact."""
     to_us: int | None = None
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether the filter matches every device."""
+        is_bounded = self.from_us is not None or self.to_us is not None
+        is_narrowed = any(
+            _EVERY_DEVICE.get(name) not in values for name, values in self.criteria.items()
+        )
+        return not (self.query or self.exclusions or is_bounded or is_narrowed)
 
 
 _Values = Callable[[Device], Sequence[str]]
@@ -102,7 +130,7 @@ FIELDS: Final[Mapping[str, _Values]] = MappingProxyType(
         "sensor_kit_type": lambda one: (one.kit_type,),
     }
 )
-"""What devices can be filtered and counted by."""
+"""Fields for filters and facets, with their values of a device."""
 
 _SORTS: Final[Mapping[str, Callable[[Device], str | int]]] = MappingProxyType(
     {
@@ -121,11 +149,11 @@ _SORTS: Final[Mapping[str, Callable[[Device], str | int]]] = MappingProxyType(
 )
 
 DeviceSort = tuple[str, bool]
-"""A field, and whether it descends."""
+"""(field, is descending)."""
 
 
 def kit_type_of(sensor: SensorRow) -> str:
-    """The kit that updates a sensor."""
+    """Returns the kit type that updates a sensor."""
     version = sensor.os_version.lower()
     match sensor.os_type:
         case "windows":
@@ -146,8 +174,8 @@ def search(
     sorts: Sequence[DeviceSort],
     now_us: int,
 ) -> list[Device]:
-    """All devices of the scope that a filter selects, in order; by id where no order is given.
-    Raises BadRequestError."""
+    """Returns all devices of the scope that match the filter, sorted by `sorts`, then by id. Raises
+    BadRequestError."""
     _check(wanted, sorts)
     found = [one for one in _all(database, scope, now_us) if _matches(one, wanted)]
     found.sort(key=lambda one: one.sensor.id)
@@ -163,7 +191,8 @@ def get(database: Database, scope: Scope, device_id: int, now_us: int) -> Device
 
 
 def facets(found: Sequence[Device], names: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
-    """Counts of the values of fields, the most frequent first. Raises BadRequestError."""
+    """Returns counts of field values, most frequent first. Raises BadRequestError for an unknown
+    field."""
     counted = {}
     for name in names:
         values = FIELDS.get(name)
@@ -177,7 +206,7 @@ def facets(found: Sequence[Device], names: Sequence[str]) -> dict[str, list[tupl
 
 
 def policy_names(found: Sequence[Device]) -> dict[str, str]:
-    """Names of policies (sensor groups) by id."""
+    """Maps policy id (sensor group id) to its name."""
     return {str(one.sensor.group_id): one.sensor.group_name for one in found}
 
 
@@ -225,7 +254,7 @@ def _all(database: Database, scope: Scope, now_us: int) -> list[Device]:
 
 
 class _Maker:
-    """Makes devices of sensors, with what is read once for all of them."""
+    """Converts sensors to devices, with groups and packages read once."""
 
     def __init__(self, database: Database, now_us: int) -> None:
         self._now_us = now_us
@@ -275,13 +304,13 @@ def _shown(statuses: frozenset[str]) -> str:
 
 
 def known(database: Database, scope: Scope, ids: Sequence[int], now_us: int) -> dict[int, Device]:
-    """The devices of the scope with some ids."""
+    """Maps id to device for those `ids` that are in the scope."""
     wanted = set(ids)
     return {one.sensor.id: one for one in _all(database, scope, now_us) if one.sensor.id in wanted}
 
 
 def number_of(text: str) -> int:
-    """A device id from a path. Raises NotFoundError for what cannot be one."""
+    """Parses a device id from a path. Raises NotFoundError for text that cannot be an id."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 10):
         raise NotFoundError(f"there is no device {text[:40]!r}")
     return int(text)

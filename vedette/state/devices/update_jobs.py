@@ -1,7 +1,7 @@
 """Sensor-update jobs: one version for many devices, in waves (docs/cloud.md#sensor-updates).
 
-A job is IN_PROGRESS from its creation, and COMPLETED when no device is left waiting. A device goes
-NOT_HINTED -> HINTED -> DOWNLOADED -> UPDATED or FAILED (`update_progress.py` moves it).
+A job is IN_PROGRESS from its creation and COMPLETED when no device waits any more. A device goes
+NOT_HINTED -> HINTED -> DOWNLOADED -> UPDATED or FAILED (`update_progress.py` changes the state).
 """
 
 import secrets
@@ -26,21 +26,27 @@ from sqlalchemy import (
     update,
 )
 
-from vedette.errors import BadRequestError, ForbiddenError, NotFoundError
-from vedette.limits import PULSE_CHANGES_SHOWN, UPDATE_JOBS_MAX
+from vedette.errors import BadRequestError, NotFoundError
+from vedette.limits import PULSE_CHANGES_SHOWN, Limit
 from vedette.model.scope import Scope
+from vedette.state.db import audit_log
 from vedette.state.db.database import Database
+from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_updates import UPDATE_JOB, UPDATE_TARGET
 from vedette.state.devices.device_list import Device
+from vedette.state.devices.update_failures import REFUSED, WAITING, fail_waiting
 from vedette.state.sensors.sensor_list import literal_ids
 from vedette.state.sensors.sensor_packages import package_of
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import UPDATE_JOBS
 
-WAITING: Final = ("NOT_HINTED", "HINTED", "DOWNLOADED")
+UPDATE_JOBS_MAX: Limit[int] = 1_000
+"""Stored sensor-update jobs; the oldest finished ones are deleted first."""
+
+
 FAILURES: Final = ("JOB_CANCELLED", "NO_DATA_FOUND", "JOB_EXPIRED", "JOB_INITIALIZATION")
 _HOUR_US: Final = 3_600_000_000
 _NO_DEVICE: Final = "there is no such device"
-REFUSED: Final = "UPDATE_REFUSED"
-"""A failure that the API does not name: the sensor refused the kit."""
 
 KIT_TYPES: Final[Mapping[str, str]] = {
     "XP": "windows",
@@ -49,11 +55,11 @@ KIT_TYPES: Final[Mapping[str, str]] = {
     "MAC_OSX": "osx",
     **dict.fromkeys(("RHEL", "UBUNTU", "SUSE", "AMAZON_LINUX", "OTHER"), "linux"),
 }
-"""The operating system of each kit type."""
+"""Maps kit type to operating system."""
 
 
 class Kit(msgspec.Struct, frozen=True):
-    """What a job installs on devices of a kit type."""
+    """Package that a job installs on devices of one kit type."""
 
     version: str
     sha256: str
@@ -62,8 +68,8 @@ class Kit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Waves:
-    """How a job rolls out: so many percent of each sensor group at a time, and it is cancelled
-    when more than `failures_max` devices failed; -1 for no limit."""
+    """Rollout of a job: each wave covers `percent` of every sensor group. The job is cancelled if
+    more than `failures_max` devices refuse the kit; -1 for no limit."""
 
     percent: int = 100
     failures_max: int = -1
@@ -71,7 +77,7 @@ class Waves:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to create. `missing` are ids that name no device of the caller's."""
+    """A job to create. `missing` are requested ids outside the caller's devices."""
 
     login_name: str
     kits: Mapping[str, Kit]
@@ -80,19 +86,21 @@ class NewJob:
     waves: Waves
     now_us: int
     expires_us: int
+    reason: str = ""
+    """Written to the audit log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a job is. Devices that are off wait for nothing that the job does, so what is left
-    is an estimate."""
+    """Progress rate of a job. The remaining time is an estimate, since devices that are off finish
+    at any time."""
 
     per_hour: float
-    """Devices that were through in an hour; 0 while none is."""
+    """Finished devices per hour; 0 if there are none yet."""
     left_s: int | None
-    """What those that wait will take at this rate; None while it is not known."""
+    """Estimated time (s) for the waiting devices at this rate; None if unknown."""
     is_late: bool
-    """Whether the job ends before that."""
+    """Whether the job expires earlier."""
 
 
 NO_PACE: Final = Pace(0.0, None, is_late=False)
@@ -100,7 +108,7 @@ NO_PACE: Final = Pace(0.0, None, is_late=False)
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job that runs, in numbers."""
+    """Counts of a running job."""
 
     id: str
     targeted: int
@@ -110,7 +118,7 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class UpdateJob:
-    """A stored job, with how many of its devices are in which state and failed why."""
+    """A stored job, with its devices counted by state and listed by failure."""
 
     id: str
     login_name: str
@@ -123,10 +131,10 @@ class UpdateJob:
     failed: Mapping[str, Sequence[int]]
     expires_us: int = 0
     moved: int = 0
-    """Devices that the kit was offered to and that finished since."""
+    """Devices that were offered the kit and have finished."""
 
     def pace(self, now_us: int) -> "Pace":
-        """How fast it is, as a mean since it began."""
+        """Returns the mean rate since the job began."""
         took_us = (self.ended_us or now_us) - self.created_us
         if not self.moved or took_us <= 0:
             return NO_PACE
@@ -145,7 +153,7 @@ class UpdateJob:
 
 @dataclass(frozen=True, slots=True)
 class UpdatedDevice:
-    """One device of a job."""
+    """A device of a job."""
 
     device_id: int
     state: str
@@ -159,8 +167,8 @@ class UpdatedDevice:
 
 
 def kits_for(database: Database, versions: Mapping[str, str]) -> dict[str, Kit]:
-    """The registered packages of some kit types. Raises BadRequestError for a kit type that there
-    is none of, and for a version that is not registered."""
+    """Maps each kit type to its registered package. Raises BadRequestError for an unknown kit type
+    and for a version that is not registered."""
     found = {}
     for kit_type, version in versions.items():
         if kit_type not in KIT_TYPES:
@@ -178,16 +186,17 @@ def kits_for(database: Database, versions: Mapping[str, str]) -> dict[str, Kit]:
 
 
 def kit_for(kits: Mapping[str, Kit], kit_type: str) -> Kit | None:
-    """The kit of a device; MAC and MAC_OSX are one."""
+    """Returns the kit for a device's kit type; a MAC_OSX kit also serves MAC."""
     also = {"MAC": "MAC_OSX"}.get(kit_type, kit_type)
     return kits.get(kit_type) or kits.get(also)
 
 
 def create(database: Database, new: NewJob) -> str:
-    """The id of the new job."""
+    """Creates a job and returns its id. Raises ConflictError above the quota (`UPDATE_JOBS`)."""
     job_id = secrets.token_hex(12)
     rows = [*_target_rows(job_id, new), *_missing_rows(job_id, new)]
     with database.writing() as connection:
+        check_room(connection, UPDATE_JOBS, new.login_name)
         _forget(connection)
         connection.execute(
             insert(UPDATE_JOB).values(
@@ -203,11 +212,14 @@ def create(database: Database, new: NewJob) -> str:
         if rows:
             connection.execute(insert(UPDATE_TARGET), rows)
         settle(connection, job_id, new.now_us)
+        if new.reason:
+            audit_log.complete(connection, "sensor update job", job_id, {"reason": new.reason})
     return job_id
 
 
 def trial(new: NewJob) -> dict[str, int]:
-    """How many devices a job would have, wait for, find updated and fail at once."""
+    """Returns how many devices a job would target, leave waiting, find updated and fail
+    immediately."""
     rows = [*_target_rows("", new), *_missing_rows("", new)]
     count = Counter(str(row["state"]) for row in rows)
     states = {"waiting": "NOT_HINTED", "updated": "UPDATED", "failed": "FAILED"}
@@ -247,7 +259,7 @@ def _missing_rows(job_id: str, new: NewJob) -> list[dict[str, object]]:
 
 
 def _row(job_id: str, device_id: int) -> dict[str, object]:
-    """Every column: rows of one statement must have the same."""
+    """Returns a row with every column: rows of one INSERT must have the same columns."""
     texts = ("failure", "reason", "initial_version", "updated_version", "kit_type", "os")
     row: dict[str, object] = dict.fromkeys(texts, "")
     numbers = {"job_id": job_id, "device_id": device_id, "state": "NOT_HINTED", "wave": 0}
@@ -267,7 +279,8 @@ def _forget(connection: Connection) -> None:
 
 
 def settle(connection: Connection, job_id: str, now_us: int) -> None:
-    """Moves a job on after devices of it did: the next wave, a stop after failures, its end."""
+    """Advances a job after its devices changed: starts the next wave, cancels it after too many
+    failures, or completes it."""
     of_job = UPDATE_JOB.c.id == job_id
     job = connection.execute(select(UPDATE_JOB).where(of_job).with_for_update()).one()
     if job.status != "IN_PROGRESS":
@@ -276,10 +289,11 @@ def settle(connection: Connection, job_id: str, now_us: int) -> None:
     if job.failures_max >= 0:
         count = connection.scalar(select(func.count()).select_from(UPDATE_TARGET).where(failed))
         if (count or 0) > job.failures_max:
-            _end(connection, job_id, now_us, "CANCELLED", "JOB_CANCELLED", "too many failures")
+            _end(connection, job_id, now_us, "CANCELLED")
             return
     waiting = (UPDATE_TARGET.c.job_id == job_id) & UPDATE_TARGET.c.state.in_(WAITING)
-    # The first that is found will do: the others are looked at once a wave, not once a device.
+    # Stop at the first waiting device of the wave. The full scan below then runs once per wave, not
+    # once per device.
     in_wave = select(literal(1)).where(waiting, UPDATE_TARGET.c.wave == job.wave).limit(1)
     if connection.scalar(in_wave) is not None:
         return
@@ -291,15 +305,9 @@ def settle(connection: Connection, job_id: str, now_us: int) -> None:
         connection.execute(update(UPDATE_JOB).where(of_job).values(wave=wave))
 
 
-def _end(
-    connection: Connection, job_id: str, now_us: int, status: str, failure: str, reason: str
-) -> None:
-    """Ends a job; devices that wait have failed."""
-    connection.execute(
-        update(UPDATE_TARGET)
-        .where(UPDATE_TARGET.c.job_id == job_id, UPDATE_TARGET.c.state.in_(WAITING))
-        .values(state="FAILED", failure=failure, reason=reason)
-    )
+def _end(connection: Connection, job_id: str, now_us: int, status: str) -> None:
+    """Ends a job without failing its waiting devices (`fail_waiting` does): a check-in that ends a
+    job must not pay for all other devices."""
     connection.execute(
         update(UPDATE_JOB)
         .where(UPDATE_JOB.c.id == job_id, UPDATE_JOB.c.status == "IN_PROGRESS")
@@ -307,20 +315,35 @@ def _end(
     )
 
 
-def cancel(database: Database, scope: Scope, job_id: str, now_us: int) -> None:
-    """Raises NotFoundError for a job without a device in the scope, ForbiddenError for one with
-    devices outside, BadRequestError for one that has ended (docs/cloud.md#sensor-updates)."""
+def cancel(database: Database, scope: Scope, job_id: str, now_us: int, reason: str = "") -> None:
+    """Cancels a job and writes `reason` into the audit log.
+
+    Raises NotFoundError for a job without a device in the scope, BadRequestError for a job that has
+    ended (docs/cloud.md#sensor-updates).
+    """
     with database.writing() as connection:
         job = _found(connection, scope, job_id)
-        if not scope.sees_all and connection.scalar(_outside(scope, job_id)):
-            raise ForbiddenError("the job has devices that you may not update")
         if job["status"] != "IN_PROGRESS":
             raise BadRequestError(f"the job is {job['status']} already")
-        _end(connection, job_id, now_us, "CANCELLED", "JOB_CANCELLED", "the job was cancelled")
+        _end(connection, job_id, now_us, "CANCELLED")
+        if reason:
+            audit_log.complete(connection, "sensor update job", job_id, {"reason": reason})
+    fail_waiting(database)
+
+
+def groups_of(database: Database, job_id: str) -> frozenset[int]:
+    """Returns the current sensor groups of a job's devices."""
+    query = (
+        select(SENSOR.c.group_id)
+        .join(UPDATE_TARGET, UPDATE_TARGET.c.device_id == SENSOR.c.id)
+        .where(UPDATE_TARGET.c.job_id == job_id, UPDATE_TARGET.c.failure != "NO_DATA_FOUND")
+    )
+    with database.reading() as connection:
+        return frozenset(connection.scalars(query))
 
 
 def expire(database: Database, now_us: int) -> None:
-    """Ends the jobs whose time is over."""
+    """Ends the jobs that have expired."""
     due = select(UPDATE_JOB.c.id).where(
         UPDATE_JOB.c.status == "IN_PROGRESS", UPDATE_JOB.c.expires_us <= now_us
     )
@@ -328,12 +351,13 @@ def expire(database: Database, now_us: int) -> None:
         jobs = connection.scalars(due).all()
     for job_id in jobs:
         with database.writing() as connection:
-            reason = "the device did not update in time"
-            _end(connection, job_id, now_us, "COMPLETED", "JOB_EXPIRED", reason)
+            _end(connection, job_id, now_us, "COMPLETED")
+    fail_waiting(database)
 
 
 def all_jobs(database: Database, scope: Scope) -> list[UpdateJob]:
-    """The newest first; those with a device in the scope, and only what concerns these."""
+    """Returns the jobs with a device in the scope, newest first, restricted to the scope's devices.
+    An unlimited scope also gets jobs without devices."""
     query = select(UPDATE_JOB).order_by(UPDATE_JOB.c.created_us.desc(), UPDATE_JOB.c.id)
     with database.reading() as connection:
         rows = connection.execute(query).mappings().all()
@@ -342,7 +366,8 @@ def all_jobs(database: Database, scope: Scope) -> list[UpdateJob]:
 
 
 def running(database: Database, scope: Scope) -> list[RunningJob]:
-    """Those that run and have a device in the scope, counted by these; the newest first."""
+    """Returns the running jobs with a device in the scope, newest first, with counts of the scope's
+    devices."""
     target = UPDATE_TARGET.c
     is_waiting = case((target.state.in_(WAITING), 1), else_=0)
     has_failed = case((target.state == "FAILED", 1), else_=0)
@@ -366,7 +391,7 @@ def get(database: Database, scope: Scope, job_id: str) -> UpdateJob:
 
 
 def targets(database: Database, scope: Scope, job_id: str) -> list[UpdatedDevice]:
-    """The devices of a job within the scope, by id. Raises NotFoundError."""
+    """Returns the devices of a job within the scope, sorted by id. Raises NotFoundError."""
     columns = [UPDATE_TARGET.c[name] for name in UpdatedDevice.__slots__]
     query = select(*columns).where(_condition(scope, job_id)).order_by(UPDATE_TARGET.c.device_id)
     with database.reading() as connection:
@@ -395,13 +420,6 @@ def _seen(scope: Scope) -> ColumnElement[bool]:
 
 def _within(scope: Scope, job_id: str) -> Select[int]:
     return select(func.count()).select_from(UPDATE_TARGET).where(_condition(scope, job_id))
-
-
-def _outside(scope: Scope, job_id: str) -> Select[int]:
-    of_job = UPDATE_TARGET.c.job_id == job_id
-    others = of_job & UPDATE_TARGET.c.device_id.not_in(literal_ids(scope.sensors or ()))
-    is_device = UPDATE_TARGET.c.failure != "NO_DATA_FOUND"
-    return select(func.count()).select_from(UPDATE_TARGET).where(others, is_device)
 
 
 def _job(connection: Connection, scope: Scope, row: RowMapping) -> UpdateJob:

@@ -1,4 +1,4 @@
-"""Moves devices of update jobs on, by what sensors do: check in, fetch the kit, run it."""
+"""Advances devices of update jobs when their sensors check in, fetch the kit, or run it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,21 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, bindparam, select, update
 
-from vedette.limits import UPDATE_REASON_CHARS_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.schema_updates import UPDATE_JOB, UPDATE_TARGET
-from vedette.state.devices.update_jobs import REFUSED, WAITING, Kit, kit_for, settle
+from vedette.state.devices.update_failures import REFUSED, WAITING
+from vedette.state.devices.update_jobs import Kit, kit_for, settle
+
+UPDATE_JOBS_ADVANCED_MAX: Limit[int] = 5
+"""Update jobs that one check-in advances, newest first; the next check-in advances further ones."""
+
+UPDATE_REASON_CHARS_MAX: Limit[int] = 300
+"""Characters of a sensor's reason for refusing an update."""
+
 
 _REFUSAL: Final = "update: UpdateError: "
-"""How a sensor says, among its problems, that it refused an update."""
+"""Prefix of an update refusal in a sensor's health message."""
 
 
 _TARGETS: Final = (
@@ -33,14 +41,15 @@ _TARGETS: Final = (
         UPDATE_JOB.c.status == "IN_PROGRESS",
     )
     .order_by(UPDATE_JOB.c.created_us.desc())
+    .limit(UPDATE_JOBS_ADVANCED_MAX)
 )
-"""Where a device waits, the newest job first. Made once: that takes longer than its answer, and all
-devices of a job ask."""
+"""Jobs in which a device waits, newest first. Built once: building the query takes longer than
+running it, and all devices of a job run it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A check-in, as far as updates are concerned."""
+    """The part of a check-in that concerns updates."""
 
     device_id: int
     version: str
@@ -49,7 +58,7 @@ class Sighting:
 
 
 class UpdateTargets:
-    """Which devices wait for an update: asked at each check-in, so kept in memory. Safe to share
+    """In-memory set of devices that wait for an update, consulted at each check-in. Safe to share
     between threads."""
 
     def __init__(self, database: Database) -> None:
@@ -60,7 +69,7 @@ class UpdateTargets:
         return device_id in self._waiting
 
     def refresh(self) -> None:
-        """Reads them again: every two seconds, and after a job was made."""
+        """Rereads the set. Called every two seconds and after creating a job."""
         running = select(UPDATE_JOB.c.id).where(UPDATE_JOB.c.status == "IN_PROGRESS")
         query = select(UPDATE_TARGET.c.device_id).where(
             UPDATE_TARGET.c.job_id.in_(running), UPDATE_TARGET.c.state.in_(WAITING)
@@ -70,8 +79,8 @@ class UpdateTargets:
 
 
 def advance(connection: Connection, sighting: Sighting) -> Kit | None:
-    """Moves the targets of a device that checked in; what it should install now, by its newest
-    job."""
+    """Advances the waiting targets of a device that checked in. Returns the kit that it should
+    install now, from its newest job."""
     wanted: Kit | None = None
     for row in _waiting(connection, sighting.device_id):
         kit = kit_for(msgspec.json.decode(row.kits, type=dict[str, Kit]), row.kit_type)
@@ -97,7 +106,7 @@ def advance(connection: Connection, sighting: Sighting) -> Kit | None:
 
 
 def note_download(connection: Connection, device_id: int, sha256: str) -> None:
-    """A device fetches a kit."""
+    """Records that a device fetches a kit."""
     for row in _waiting(connection, device_id):
         kit = kit_for(msgspec.json.decode(row.kits, type=dict[str, Kit]), row.kit_type)
         if kit is not None and kit.sha256 == sha256 and row.state == "HINTED":
@@ -117,13 +126,14 @@ def _set(connection: Connection, job_id: str, device_id: int, values: dict[str, 
 
 
 def _refusal(health_message: str) -> str:
-    """Why the sensor refused an update; "" where it says nothing of it."""
+    """Returns the sensor's reason for refusing an update; "" if the health message contains
+    none."""
     _, found, rest = health_message.partition(_REFUSAL)
     return rest.partition("; ")[0][:UPDATE_REASON_CHARS_MAX] if found else ""
 
 
 def _number(version: str) -> tuple[int, ...]:
-    """A version as numbers that compare; () for one that is none, which is older than all."""
+    """Returns a version as comparable numbers; () for an invalid version, which sorts first."""
     parts = version.split(".")
     if not all(part.isascii() and part.isdecimal() and len(part) <= 9 for part in parts):
         return ()

@@ -1,1 +1,1 @@
-"""Files of programs: which copies there are, and which are to come."""
+"""Copies of program files, orders for further copies, and YARA rules."""

@@ -1,7 +1,7 @@
-"""Orders for files of programs: which sensor is to send which file, and how far it is.
+"""Orders for program files: which sensor should send which file, and the progress.
 
-An order is for one sensor. It ends when a sensor of the same group has sent the file, when its own
-sensor says that it cannot, when somebody takes it back, or at its time.
+An order is for a single sensor. It ends when a sensor of the same group has sent the file, when its
+own sensor refuses, when a user cancels it, or when it expires.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,19 +11,27 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
-from vedette.errors import ConflictError
-from vedette.limits import (
-    BINARY_ORDER_KEPT_US,
-    BINARY_ORDERS_HANDED_MAX,
-    BINARY_ORDERS_OPEN_MAX,
-    BINARY_REFUSAL_CHARS_MAX,
-)
-from vedette.model.group import ORDERS_OFF, GroupOptions
+from vedette.limits import Limit
+from vedette.model.group import ORDERS_OFF
 from vedette.model.scope import Scope
+from vedette.record.objects.sensor_group import GroupOptions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, SENSOR
 from vedette.state.db.schema_fleet import BINARY_ORDER
 from vedette.state.policy.group_options import options_of
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import BINARY_ORDERS
+
+BINARY_ORDER_KEPT_US: Limit[int] = 90 * 24 * 3600 * 1_000_000
+"""Time (us) for which orders are retained, so that their outcome can be looked up; the audit log
+keeps them."""
+
+BINARY_ORDERS_HANDED_MAX: Limit[int] = 16
+"""Orders in one response to a sensor, which may send those files concurrently."""
+
+BINARY_REFUSAL_CHARS_MAX: Limit[int] = 256
+"""Characters of a sensor's reason for refusing to send a file."""
+
 
 _O = BINARY_ORDER.c
 _OPEN: Final = "open"
@@ -32,20 +40,20 @@ NO_ROOM: Final = "the sensor offers it, and there is no room: raise a quota, or 
 
 @dataclass(frozen=True, slots=True)
 class OrderedFile:
-    """Hashes in lower case, "" unknown; never both."""
+    """Hashes of a file in lower case; "" if unknown. At least one is set."""
 
     md5: str
     sha256: str
 
     @property
     def name(self) -> str:
-        """By which copies of it are asked for."""
+        """Hash by which its copies are requested."""
         return self.md5 or self.sha256
 
 
 @dataclass(frozen=True, slots=True)
 class NewOrder:
-    """What one sensor is to send, and where it has seen it."""
+    """A sensor that should send a file, and the paths where it saw the file."""
 
     sensor_id: int
     paths: Sequence[str]
@@ -53,7 +61,7 @@ class NewOrder:
 
 @dataclass(frozen=True, slots=True)
 class BinaryOrder:
-    """A stored order. Times in epoch microseconds, 0 not yet."""
+    """A stored order. Times are epoch microseconds; 0 for not yet."""
 
     id: int
     sensor_id: int
@@ -61,20 +69,20 @@ class BinaryOrder:
     group: str
     group_id: int
     username: str
-    """Who asked; "" for the rule of the group."""
+    """Requesting user; "" for the group's rule."""
     state: str
-    """waiting, sent (the sensor has it), arriving, done, failed, cancelled or expired."""
+    """waiting, sent (to the sensor), arriving, done, failed, cancelled or expired."""
     message: str
     created_us: int
     expires_us: int
     received: int
-    """Bytes that have come."""
+    """Bytes received so far."""
     ended_us: int
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A sensor's word that it cannot send a file."""
+    """A sensor's report that it cannot send a file."""
 
     md5: str
     sha256: str
@@ -83,7 +91,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A sensor that can send files, and what its group allows."""
+    """A sensor that can send files, and the options of its group."""
 
     sensor_id: int
     group_id: int
@@ -92,7 +100,8 @@ class Sender:
 
 
 def senders(database: Database, sensor_ids: Collection[int]) -> list[Sender]:
-    """Those of the sensors that are enrolled with Vedette's own program, the last seen first."""
+    """Returns those of the sensors that run Vedette's own sensor program, in order of their latest
+    check-in, newest first."""
     wanted = (
         select(SENSOR.c.id, SENSOR.c.group_id, GROUP.c.name, GROUP.c.options)
         .join(GROUP, GROUP.c.id == SENSOR.c.group_id)
@@ -101,14 +110,14 @@ def senders(database: Database, sensor_ids: Collection[int]) -> list[Sender]:
     )
     among = frozenset(sensor_ids)
     with database.reading() as connection:
-        # Compared here: a file may be on more sensors than a statement takes values.
+        # Filter in Python: a file may be on more sensors than a statement can have parameters.
         found = [row for row in connection.execute(wanted) if row.id in among]
         options = {text: options_of(text) for text in {row.options for row in found}}
     return [Sender(row.id, row.group_id, row.name, options[row.options]) for row in found]
 
 
 def groups_of(database: Database, sensor_ids: Collection[int]) -> set[int]:
-    """The groups that sensors are in."""
+    """Returns the group ids of sensors."""
     among = frozenset(sensor_ids)
     with database.reading() as connection:
         found = connection.execute(select(SENSOR.c.id, SENSOR.c.group_id))
@@ -116,7 +125,7 @@ def groups_of(database: Database, sensor_ids: Collection[int]) -> set[int]:
 
 
 def sensors_of(database: Database, group_id: int) -> list[int]:
-    """The sensors of a group that can send files."""
+    """Returns the sensors of a group that can send files."""
     wanted = select(SENSOR.c.id).where(
         SENSOR.c.group_id == group_id,
         SENSOR.c.key_sha256.is_not(None),
@@ -134,8 +143,8 @@ def place(
     now_us: int,
     expires_us: int,
 ) -> None:
-    """Orders a file of sensors; one that is asked for it already is not asked again. Raises
-    ConflictError when a group has too many open orders."""
+    """Orders a file from sensors; skips sensors with an open order for it. Raises ConflictError
+    when a group has too many open orders."""
     with database.writing() as connection:
         known = set(connection.scalars(select(_O.sensor_id).where(_is(file), _is_open(now_us))))
         rows = [
@@ -153,32 +162,32 @@ def place(
             if one.sensor_id not in known
         ]
         if rows:
-            _check_room(connection, [row["sensor_id"] for row in rows], now_us)
+            _check_room(connection, [row["sensor_id"] for row in rows], username, now_us)
             connection.execute(insert(BINARY_ORDER), rows)
 
 
 def delete_old(connection: Connection, now_us: int) -> None:
-    """Deletes the orders of long ago, answered or not. A job does, which asks the clock guard."""
+    """Deletes orders older than `BINARY_ORDER_KEPT_US`, whatever their state. Called by a job that
+    consults the clock guard."""
     connection.execute(delete(BINARY_ORDER).where(_O.created_us < now_us - BINARY_ORDER_KEPT_US))
 
 
-def _check_room(connection: Connection, sensor_ids: Collection[object], now_us: int) -> None:
-    groups = select(SENSOR.c.group_id).where(SENSOR.c.id.in_(sensor_ids))
-    most = (
-        select(func.count().label("count"))
-        .select_from(BINARY_ORDER.join(SENSOR, SENSOR.c.id == _O.sensor_id))
-        .where(SENSOR.c.group_id.in_(groups), _is_open(now_us))
+def _check_room(
+    connection: Connection, sensor_ids: Collection[Any], username: str, now_us: int
+) -> None:
+    """Raises ConflictError if a group of the sensors has no quota left for their orders."""
+    groups = (
+        select(SENSOR.c.group_id, func.count())
+        .where(SENSOR.c.id.in_(sensor_ids))
         .group_by(SENSOR.c.group_id)
-    ).subquery()
-    if (connection.scalar(select(func.max(most.c.count))) or 0) >= BINARY_ORDERS_OPEN_MAX:
-        raise ConflictError(
-            f"the group has {BINARY_ORDERS_OPEN_MAX:,} open orders for files: take some back",
-            reason="too_many_orders",
-        )
+    )
+    for group_id, count in connection.execute(groups).all():
+        of_group = _O.sensor_id.in_(select(SENSOR.c.id).where(SENSOR.c.group_id == group_id))
+        check_room(connection, BINARY_ORDERS, username, of_group, _is_open(now_us), adding=count)
 
 
 def of_file(database: Database, file: OrderedFile, scope: Scope, now_us: int) -> list[BinaryOrder]:
-    """The orders for a file of the sensors in scope, the newest first."""
+    """Returns the orders for a file from sensors in scope, newest first."""
     wanted = (
         select(BINARY_ORDER, SENSOR.c.hostname, SENSOR.c.group_id, GROUP.c.name.label("group"))
         .join(SENSOR, SENSOR.c.id == _O.sensor_id)
@@ -199,20 +208,20 @@ def of_file(database: Database, file: OrderedFile, scope: Scope, now_us: int) ->
 
 
 def cancel(database: Database, numbers: Collection[int], now_us: int) -> None:
-    """Takes orders back that have not ended."""
+    """Cancels the open ones of the orders."""
     with database.writing() as connection:
         _end(connection, _O.id.in_(list(numbers)), "cancelled", now_us)
 
 
 def waiting_sensors(database: Database, now_us: int) -> frozenset[int]:
-    """Which sensors have something to send."""
+    """Returns the sensors that have open orders."""
     with database.reading() as connection:
         return frozenset(connection.scalars(select(_O.sensor_id).where(_is_open(now_us))))
 
 
 def hand_out(database: Database, sensor_id: int, now_us: int) -> list[dict[str, Any]]:
-    """What the sensor is to send now: `{md5, sha256, paths}`, the oldest first. Nothing where its
-    group sends no files (any more)."""
+    """Returns the files to send as `{md5, sha256, paths}`, oldest order first, and marks their
+    orders as sent. Empty if the sensor's group does not allow sending."""
     mine = (_O.sensor_id == sensor_id) & _is_open(now_us)
     with database.writing() as connection:
         if not _allows(connection, sensor_id):
@@ -229,7 +238,7 @@ def hand_out(database: Database, sensor_id: int, now_us: int) -> list[dict[str, 
 
 
 def ordered_of(database: Database, sensor_id: int, now_us: int) -> frozenset[str]:
-    """The hashes of what the sensor is to send."""
+    """Returns the hashes of all files that the sensor should send."""
     mine = (_O.sensor_id == sensor_id) & _is_open(now_us)
     with database.reading() as connection:
         if not _allows(connection, sensor_id):
@@ -239,14 +248,14 @@ def ordered_of(database: Database, sensor_id: int, now_us: int) -> frozenset[str
 
 
 def note_received(database: Database, sensor_id: int, file: OrderedFile, received: int) -> None:
-    """Says how much of a file has come."""
+    """Records how many bytes of a file have arrived."""
     mine = (_O.sensor_id == sensor_id) & (_O.state == _OPEN) & _is(file)
     with database.writing() as connection:
         connection.execute(update(BINARY_ORDER).where(mine).values(received=received))
 
 
 def note_no_room(database: Database, sensor_id: int, files: Iterable[OrderedFile]) -> None:
-    """Says of orders why their files do not come, though the sensor offers them."""
+    """Marks orders whose offered files the server cannot accept for lack of room."""
     hashes = {digest for file in files for digest in (file.md5, file.sha256) if digest}
     mine = (_O.sensor_id == sensor_id) & (_O.state == _OPEN) & (_O.message != NO_ROOM)
     if not hashes:
@@ -259,23 +268,36 @@ def note_no_room(database: Database, sensor_id: int, files: Iterable[OrderedFile
 
 
 def end_stored(connection: Connection, sensor_id: int, file: OrderedFile, now_us: int) -> bool:
-    """Ends the orders that a file fulfils which a sensor has sent: those of all its group. Whether
-    there were any."""
+    """Ends all open orders of the sensor's group for a file that the sensor has sent. Returns
+    whether there were any."""
     own = select(SENSOR.c.group_id).where(SENSOR.c.id == sensor_id).scalar_subquery()
     group = select(SENSOR.c.id).where(SENSOR.c.group_id == own)
     return _end(connection, _is(file) & _O.sensor_id.in_(group), "done", now_us)
 
 
 def refuse(database: Database, sensor_id: int, refusals: Iterable[Refusal], now_us: int) -> None:
-    """Ends orders that the sensor cannot carry out."""
+    """Fails the orders that a sensor refuses."""
+    open_hashes = _open_hashes(database, sensor_id)
+    meant = [one for one in refusals if not open_hashes.isdisjoint((one.md5, one.sha256))]
+    if not meant:
+        return
     with database.writing() as connection:
-        for one in refusals:
+        for one in meant:
             mine = (_O.sensor_id == sensor_id) & _is(OrderedFile(one.md5, one.sha256))
             _end(connection, mine, "failed", now_us, one.reason[:BINARY_REFUSAL_CHARS_MAX])
 
 
+def _open_hashes(database: Database, sensor_id: int) -> frozenset[str]:
+    """Returns the hashes of a sensor's open orders: a refusal may name files that were not
+    ordered."""
+    mine = (_O.sensor_id == sensor_id) & (_O.state == _OPEN)
+    with database.reading() as connection:
+        found = connection.execute(select(_O.md5, _O.sha256).where(mine)).all()
+    return frozenset(digest for row in found for digest in row if digest)
+
+
 def open_by_rule(database: Database, group_id: int, now_us: int) -> int:
-    """How many orders by the rule of a group have not ended."""
+    """Returns the number of open orders from the rule of a group."""
     wanted = (
         select(func.count())
         .select_from(BINARY_ORDER.join(SENSOR, SENSOR.c.id == _O.sensor_id))
@@ -286,7 +308,8 @@ def open_by_rule(database: Database, group_id: int, now_us: int) -> int:
 
 
 def ordered_since(database: Database, group_id: int, since_us: int) -> set[str]:
-    """The hashes of what was ordered of a group's sensors since a time, however it ended."""
+    """Returns the hashes of files ordered from a group's sensors since `since_us`, whatever the
+    outcome."""
     wanted = (
         select(_O.md5, _O.sha256)
         .join(SENSOR, SENSOR.c.id == _O.sensor_id)
@@ -297,8 +320,8 @@ def ordered_since(database: Database, group_id: int, since_us: int) -> set[str]:
 
 
 class WaitingSensors:
-    """Which sensors have something to send: asked at each check-in, so kept in memory. Safe to
-    share between threads."""
+    """In-memory set of sensors with open orders, consulted at each check-in. Safe to share between
+    threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -308,12 +331,12 @@ class WaitingSensors:
         return sensor_id in self._waiting
 
     def refresh(self, now_us: int) -> None:
-        """Reads them again: every two seconds, and after an order was made."""
+        """Rereads the set. Called every two seconds and after placing an order."""
         self._waiting = waiting_sensors(self._database, now_us)
 
 
 def may_send(database: Database, sensor_id: int) -> bool:
-    """Whether the group of a sensor lets programs leave its hosts."""
+    """Whether the sensor's group allows program files to leave its hosts."""
     with database.reading() as connection:
         return _allows(connection, sensor_id)
 
@@ -329,7 +352,7 @@ def _allows(connection: Connection, sensor_id: int) -> bool:
 
 
 def sends_orders(options: GroupOptions) -> bool:
-    """Whether the sensors of a group send programs that somebody asks for."""
+    """Whether sensors of a group send programs on request."""
     return options.binary_orders != ORDERS_OFF or options.collect_storefiles
 
 

@@ -1,14 +1,27 @@
-"""Copies of files that sensors sent, as rows: which there are, and which sensors sent them.
+"""Rows about copies of program files, and about the sensors that sent them.
 
-The bytes lie elsewhere. A row with sensor id 0 is a whole, verified file; with another one the
-beginning of a large file, as that sensor sent it. What an operator added has no sender.
+The blob store contains the bytes. A row with sensor id 0 is a whole, verified file. A row with
+another sensor id is the beginning of a large file, as sent by that sensor. A copy that an operator
+added has no sender.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, case, delete, func, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    case,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
 
 from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database, insert_new
@@ -19,17 +32,17 @@ from vedette.state.policy.group_options import options_of
 
 
 class Added(IntEnum):
-    """Whether an operator added a copy that no sensor had to send, and for whom."""
+    """Whether an operator added a copy without a sender, and who may see it."""
 
     NO = 0
     FOR_ADMINISTRATORS = 1
     SHARED = 2
-    """For all who see a host that reports the file."""
+    """Visible to everyone who may see a host that reports the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A copy; `sensor_id` 0 for a whole, verified file. Sizes in bytes."""
+    """A copy; `sensor_id` is 0 for a whole, verified file. Sizes are in bytes."""
 
     sha256: str
     sensor_id: int
@@ -38,24 +51,24 @@ class StoredFile:
     size: int
     copied: int
     content_sha256: str
-    """Of the bytes that are kept; `sha256` itself for a whole file."""
+    """SHA-256 of the stored bytes; equals `sha256` for a whole file."""
     stored_us: int = 0
-    """When it came."""
+    """Time of arrival."""
     added: int = Added.NO
-    """`Added`."""
+    """A value of `Added`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Bytes of all copies, and of those that one sensor sent."""
+    """Bytes of all copies, and of the copies that one sensor sent."""
 
     total: int
     of_sensor: int
 
 
 def add_by_operator(database: Database, file: StoredFile, now_us: int) -> None:
-    """Notes a copy that no sensor sent; idempotent, also for one that a sensor has sent too. Whom
-    it is for is what was said last."""
+    """Records a copy that an operator added. Idempotent, also for a copy that a sensor has sent.
+    The latest call decides who may see it."""
     row = {
         "sha256": file.sha256,
         "sensor_id": 0,
@@ -70,7 +83,7 @@ def add_by_operator(database: Database, file: StoredFile, now_us: int) -> None:
     is_it = (STORED_FILE.c.sha256 == file.sha256) & (STORED_FILE.c.sensor_id == 0)
     with database.writing() as connection:
         connection.execute(insert_new(connection, STORED_FILE), row)
-        # Read again: the record says that it was added.
+        # Mark as unread: the analysis result shows that an operator added the file.
         sent = update(STORED_FILE).where(is_it, STORED_FILE.c.added == Added.NO)
         connection.execute(sent.values(read_by=""))
         connection.execute(update(STORED_FILE).where(is_it).values(added=file.added))
@@ -79,8 +92,8 @@ def add_by_operator(database: Database, file: StoredFile, now_us: int) -> None:
 
 
 def add(database: Database, file: StoredFile, sender_id: int, now_us: int) -> None:
-    """Notes a copy and who sent it, and ends the orders for it; idempotent. One that was ordered
-    counts as asked for."""
+    """Records a copy and its sender, and ends the orders for the file. Idempotent. A copy that was
+    ordered counts as requested."""
     row = {
         "sha256": file.sha256,
         "sensor_id": file.sensor_id,
@@ -105,7 +118,7 @@ def add(database: Database, file: StoredFile, sender_id: int, now_us: int) -> No
 
 
 def note_content(database: Database, sha256: str, sensor_id: int, content_sha256: str) -> bool:
-    """Says of a copy which bytes are kept of it; False where there is no such copy."""
+    """Records the SHA-256 of a copy's stored bytes. Returns False if there is no such copy."""
     changed = (
         update(STORED_FILE)
         .where(STORED_FILE.c.sha256 == sha256, STORED_FILE.c.sensor_id == sensor_id)
@@ -116,7 +129,7 @@ def note_content(database: Database, sha256: str, sensor_id: int, content_sha256
 
 
 def unread(database: Database, read_by: str, most: int) -> list[StoredFile]:
-    """Copies that another reader, or none, has read, the newest first; at most so many."""
+    """Returns up to `most` copies that this reader has not read, newest first."""
     names = [one.name for one in fields(StoredFile)]
     wanted = (
         select(*(STORED_FILE.c[name] for name in names))
@@ -129,7 +142,7 @@ def unread(database: Database, read_by: str, most: int) -> list[StoredFile]:
 
 
 def count_read(database: Database, read_by: str) -> tuple[int, int]:
-    """How many copies there are, and how many of them a reader has read."""
+    """Returns (number of copies, number read by this reader)."""
     is_read = func.coalesce(func.sum(case((STORED_FILE.c.read_by == read_by, 1), else_=0)), 0)
     with database.reading() as connection:
         row = connection.execute(select(func.count(), is_read).select_from(STORED_FILE)).one()
@@ -137,7 +150,7 @@ def count_read(database: Database, read_by: str) -> tuple[int, int]:
 
 
 def note_reading(database: Database, file: StoredFile, read_by: str) -> None:
-    """Says who has read a copy."""
+    """Records that a reader has read a copy."""
     changed = (
         update(STORED_FILE)
         .where(STORED_FILE.c.sha256 == file.sha256, STORED_FILE.c.sensor_id == file.sensor_id)
@@ -147,20 +160,31 @@ def note_reading(database: Database, file: StoredFile, read_by: str) -> None:
         connection.execute(changed)
 
 
+_FILES: Final = select(*(STORED_FILE.c[one.name] for one in fields(StoredFile))).order_by(
+    STORED_FILE.c.sensor_id, STORED_FILE.c.sha256
+)
+
+
 def copies_of(database: Database, digests: Collection[str]) -> list[tuple[StoredFile, set[int]]]:
-    """The copies of the files with these MD5s or SHA-256s (lower case), each with the sensors that
-    sent it, whole ones first."""
-    names, known = [one.name for one in fields(StoredFile)], [one for one in digests if one]
-    wanted = (
-        select(*(STORED_FILE.c[name] for name in names))
-        .where(or_(STORED_FILE.c.md5.in_(known), STORED_FILE.c.sha256.in_(known)))
-        .order_by(STORED_FILE.c.sensor_id, STORED_FILE.c.sha256)
-    )
+    """Returns the copies with these MD5s or SHA-256s (lower case), whole files first, each with the
+    sensors that sent it."""
+    known = [one for one in digests if one]
+    wanted = _FILES.where(or_(STORED_FILE.c.md5.in_(known), STORED_FILE.c.sha256.in_(known)))
+    return _with_senders(database, wanted)
+
+
+def all_copies(database: Database, most: int) -> list[tuple[StoredFile, set[int]]]:
+    """Returns up to `most` copies, in the form of `copies_of`."""
+    return _with_senders(database, _FILES.limit(most))
+
+
+def _with_senders(database: Database, wanted: Select[Any]) -> list[tuple[StoredFile, set[int]]]:
     with database.reading() as connection:
         files = [StoredFile(*row) for row in connection.execute(wanted)]
         senders: dict[str, set[int]] = {}
+        of_files = wanted.with_only_columns(STORED_FILE.c.sha256).order_by(None).subquery()
         sent = select(STORED_FILE_SENDER.c.sha256, STORED_FILE_SENDER.c.sensor_id).where(
-            STORED_FILE_SENDER.c.sha256.in_([file.sha256 for file in files])
+            STORED_FILE_SENDER.c.sha256.in_(select(of_files.c.sha256))
         )
         for sha256, sensor_id in connection.execute(sent):
             senders.setdefault(sha256, set()).add(sensor_id)
@@ -171,14 +195,14 @@ def copies_of(database: Database, digests: Collection[str]) -> list[tuple[Stored
 
 
 def is_known(database: Database, sha256: str) -> bool:
-    """Whether there is a whole copy with this hash."""
+    """Whether a whole copy with this hash exists."""
     is_it = (STORED_FILE.c.sha256 == sha256) & (STORED_FILE.c.sensor_id == 0)
     with database.reading() as connection:
         return connection.scalar(select(STORED_FILE.c.sha256).where(is_it)) is not None
 
 
 def note_request(database: Database, file: StoredFile, now_us: int) -> None:
-    """Counts a download: what is asked for least is the first to make room."""
+    """Counts a download. The least requested copies are evicted first."""
     with database.writing() as connection:
         _count_request(connection, file, now_us)
 
@@ -192,8 +216,9 @@ def _count_request(connection: Connection, file: StoredFile, now_us: int) -> Non
 
 
 def least_requested(database: Database, group_id: int, most: int) -> list[StoredFile]:
-    """Copies that may go, those that were asked for least first, and of these the oldest: what was
-    read already and no operator added; of a group (0: any) those that its sensors sent."""
+    """Returns eviction candidates, least requested first, then oldest. Excludes copies that were
+    never read, and copies that an operator added. With a group, only copies that its sensors sent;
+    0 for any."""
     names = [one.name for one in fields(StoredFile)]
     wanted = select(*(STORED_FILE.c[name] for name in names)).where(
         STORED_FILE.c.read_by != "", STORED_FILE.c.added == Added.NO
@@ -212,7 +237,7 @@ def least_requested(database: Database, group_id: int, most: int) -> list[Stored
 
 
 def is_content_of_others(database: Database, file: StoredFile) -> bool:
-    """Whether another copy has the same bytes, so that they have to stay."""
+    """Whether another copy has the same bytes, which must then stay."""
     digest = file.content_sha256 or file.sha256
     others = select(STORED_FILE.c.sha256).where(
         or_(STORED_FILE.c.content_sha256 == digest, STORED_FILE.c.sha256 == digest),
@@ -223,9 +248,12 @@ def is_content_of_others(database: Database, file: StoredFile) -> bool:
 
 
 def release(database: Database, file: StoredFile, group_id: int) -> bool:
-    """Takes a copy from a group (0: from all): whether nobody has it any more, so that its bytes
-    can be deleted. Then it is still noted, without a sender, so that a server that is killed finds
-    it again and whoever sends it meanwhile is seen (`forget_unsent`)."""
+    """Removes a group's senders from a copy (0: all senders). Returns whether no sender remains, so
+    that the bytes can be deleted.
+
+    The row stays without a sender until `forget_unsent`. A restarted server can therefore resume
+    the deletion, and a concurrent upload of the same file is detected.
+    """
     is_it = _sent_as(file)
     mine = is_it
     if group_id:
@@ -240,8 +268,8 @@ def release(database: Database, file: StoredFile, group_id: int) -> bool:
 
 
 def forget_unsent(database: Database, file: StoredFile) -> bool:
-    """Forgets a copy that was released and whose bytes are gone; False for one that a sensor has
-    sent again, or an operator added, since then."""
+    """Deletes the row of a released copy after its bytes are gone. Returns False if a sensor has
+    sent it again, or an operator has added it."""
     senders = select(STORED_FILE_SENDER.c.sensor_id).where(_sent_as(file))
     released = delete(STORED_FILE).where(
         _is(file), STORED_FILE.c.added == 0, not_(senders.exists())
@@ -251,13 +279,13 @@ def forget_unsent(database: Database, file: StoredFile) -> bool:
 
 
 def is_noted(database: Database, file: StoredFile) -> bool:
-    """Whether a copy is noted, whoever sent it."""
+    """Whether a row for the copy exists, with or without senders."""
     with database.reading() as connection:
         return connection.scalar(select(STORED_FILE.c.sha256).where(_is(file))) is not None
 
 
 def forget(database: Database, file: StoredFile) -> None:
-    """Forgets a copy whose bytes are gone."""
+    """Deletes the rows of a copy whose bytes are gone."""
     with database.writing() as connection:
         connection.execute(delete(STORED_FILE_SENDER).where(_sent_as(file)))
         connection.execute(delete(STORED_FILE).where(_is(file)))
@@ -268,7 +296,8 @@ def _is(file: StoredFile) -> ColumnElement[bool]:
 
 
 def _sent_as(file: StoredFile) -> ColumnElement[bool]:
-    """Who sent it: anybody the whole, one sensor its beginning."""
+    """Returns a condition for a copy's senders: all senders of a whole file, the single sender of a
+    beginning."""
     senders = STORED_FILE_SENDER.c.sha256 == file.sha256
     if file.sensor_id:
         senders &= STORED_FILE_SENDER.c.sensor_id == file.sensor_id
@@ -277,7 +306,7 @@ def _sent_as(file: StoredFile) -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class GroupUsage:
-    """Bytes of the copies that the sensors of a group sent, and how many it may have (0: any)."""
+    """Bytes of the copies that a group's sensors sent, and the group's quota (0: unlimited)."""
 
     group_id: int
     used: int
@@ -285,7 +314,8 @@ class GroupUsage:
 
 
 def usage_of_group(database: Database, sensor_id: int) -> GroupUsage:
-    """Of the group of a sensor; a file that several of its sensors sent counts once."""
+    """Returns the usage of a sensor's group. A file that several of its sensors sent counts
+    once."""
     of_sensor = (
         select(GROUP.c.id, GROUP.c.options)
         .join(SENSOR, SENSOR.c.group_id == GROUP.c.id)
@@ -305,7 +335,7 @@ def usage_of_group(database: Database, sensor_id: int) -> GroupUsage:
 
 
 def sensors_in(database: Database, group_id: int, sensor_ids: Iterable[int]) -> list[int]:
-    """Those of the sensors that are in a group."""
+    """Returns those of the sensors that are in a group."""
     wanted = select(SENSOR.c.id).where(
         SENSOR.c.group_id == group_id, SENSOR.c.id.in_(list(sensor_ids))
     )
@@ -314,7 +344,7 @@ def sensors_in(database: Database, group_id: int, sensor_ids: Iterable[int]) -> 
 
 
 def sent_by_group(database: Database, sensor_id: int, hashes: Iterable[str]) -> set[str]:
-    """Those of the files (SHA-256) that a sensor of the same group sent."""
+    """Returns those of the files (SHA-256) that a sensor of the same group has sent."""
     own = select(SENSOR.c.group_id).where(SENSOR.c.id == sensor_id).scalar_subquery()
     sent = (
         select(STORED_FILE_SENDER.c.sha256)
@@ -343,7 +373,7 @@ def sends_all(database: Database, sensor_id: int) -> bool:
 
 
 def usage(database: Database, sensor_id: int) -> Usage:
-    """How much room copies take."""
+    """Returns the bytes of all copies and of the sensor's copies."""
     total = select(func.coalesce(func.sum(STORED_FILE.c.copied), 0))
     sent = select(func.coalesce(func.sum(STORED_FILE_SENDER.c.copied), 0)).where(
         STORED_FILE_SENDER.c.sensor_id == sensor_id

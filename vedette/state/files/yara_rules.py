@@ -1,4 +1,4 @@
-"""YARA rules that people added, as rows: which there are, and which were stopped."""
+"""Rows of YARA rules that users added, and of rules that the server stopped."""
 
 import hashlib
 import re
@@ -8,24 +8,31 @@ from typing import Final
 from sqlalchemy import delete, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import YARA_ALL_BYTES_MAX, YARA_TEXTS_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.schema_fleet import YARA_RULE
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import YARA_TEXTS
+
+YARA_ALL_BYTES_MAX: Limit[int] = 2 * 1024 * 1024
+"""Bytes of all YARA texts. The reading process compiles them at start; a megabyte takes 20 seconds
+on a busy machine."""
+
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class YaraRule:
-    """A text of rules. Times in epoch microseconds."""
+    """A named text of YARA rules. Times are epoch microseconds."""
 
     name: str
     text: str
     enabled: bool
     problem: str
-    """Why it was stopped; "" while it is not."""
+    """Reason why the server stopped it; "" if it was not stopped."""
     username: str
-    """Of the latest change."""
+    """Author of the latest change."""
     changed_us: int
 
     @property
@@ -34,26 +41,26 @@ class YaraRule:
 
     @property
     def digest(self) -> str:
-        """Of the text, short."""
+        """Shortened SHA-256 of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 def all_rules(database: Database) -> list[YaraRule]:
-    """By name."""
+    """Returns all texts, sorted by name."""
     with database.reading() as connection:
         rows = connection.execute(select(YARA_RULE).order_by(YARA_RULE.c.name)).mappings().all()
     return [_rule(row) for row in rows]
 
 
 def marks(database: Database) -> list[tuple[object, ...]]:
-    """What changes with the rules: name, whether it is in force, and when it was changed."""
+    """Returns (name, enabled, problem, time of change) of all texts; differs after any change."""
     columns = (YARA_RULE.c.name, YARA_RULE.c.enabled, YARA_RULE.c.problem, YARA_RULE.c.changed_us)
     with database.reading() as connection:
         return [tuple(row) for row in connection.execute(select(*columns).order_by(columns[0]))]
 
 
 def get(database: Database, name: str) -> YaraRule:
-    """Raises NotFoundError."""
+    """Returns the text with this name. Raises NotFoundError."""
     with database.reading() as connection:
         row = connection.execute(select(YARA_RULE).where(YARA_RULE.c.name == name)).mappings()
         found = row.first()
@@ -71,9 +78,12 @@ def save(
     text: str | None = None,
     enabled: bool | None = None,
 ) -> YaraRule:
-    """Adds a text, which has been checked, or changes one; None leaves as it is. A change lets a
-    text run again that was stopped. Raises BadRequestError for the name, NotFoundError, and
-    ConflictError when there are too many."""
+    """Adds a text, which the caller has validated, or changes one; None leaves a value unchanged. A
+    change restarts a stopped text.
+
+    Raises BadRequestError for an invalid name, NotFoundError, and ConflictError above the quota or
+    size limit.
+    """
     if not _NAME.fullmatch(name):
         raise BadRequestError("name: 1 to 64 letters, digits, dots, dashes and underscores")
     values: dict[str, object] = {"username": username, "changed_us": now_us, "problem": ""}
@@ -86,9 +96,7 @@ def save(
         if not changed and text is None:
             raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
         if not changed:
-            count = connection.scalar(select(func.count()).select_from(YARA_RULE)) or 0
-            if count >= YARA_TEXTS_MAX:
-                raise ConflictError(f"there are {YARA_TEXTS_MAX} texts of YARA rules")
+            check_room(connection, YARA_TEXTS)
         others = select(func.coalesce(func.sum(func.length(YARA_RULE.c.text)), 0)).where(
             YARA_RULE.c.name != name
         )
@@ -103,7 +111,7 @@ def save(
 
 
 def remove(database: Database, name: str) -> None:
-    """Raises NotFoundError."""
+    """Deletes the text with this name. Raises NotFoundError."""
     with database.writing() as connection:
         gone = connection.execute(delete(YARA_RULE).where(YARA_RULE.c.name == name)).rowcount
     if not gone:
@@ -111,7 +119,8 @@ def remove(database: Database, name: str) -> None:
 
 
 def stop(database: Database, name: str, digest: str, problem: str) -> None:
-    """Stops a text that did not end; nothing when it was changed meanwhile."""
+    """Marks a text as stopped after it exceeded its time. Does nothing if the text has changed
+    meanwhile."""
     known = next((one for one in all_rules(database) if one.name == name), None)
     if known is None or known.digest != digest:
         return

@@ -1,1 +1,1 @@
-"""State of background jobs and of streams: leases, stream positions."""
+"""State of background jobs: leases, the outbox, forwarders, responses, and stream positions."""

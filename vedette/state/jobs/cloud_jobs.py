@@ -1,6 +1,6 @@
-"""Jobs that callers of the cloud side start and ask for later: changes of many alerts, exports.
+"""Background jobs that callers of the cloud side start and poll: changes of many alerts, exports.
 
-A job belongs to its caller, and sees what the caller saw when it began.
+A job belongs to its caller and keeps the scope that the caller had at its start.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,16 @@ import msgspec
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from vedette.errors import NotFoundError
-from vedette.limits import CLOUD_JOBS_PER_OWNER_MAX
-from vedette.model.permission import Groups
+from vedette.limits import Limit
+from vedette.model.rights.permission import Groups
 from vedette.state.db.database import Database
 from vedette.state.db.schema_cloud_jobs import CLOUD_JOB
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import CLOUD_JOBS
+
+CLOUD_JOBS_PER_OWNER_MAX: Limit[int] = 1_000
+"""Stored jobs of one caller; the newest are retained."""
+
 
 JobKind = Literal["alert_workflow", "device_export"]
 JobStatus = Literal["CREATED", "COMPLETED", "FAILED"]
@@ -21,7 +27,7 @@ JobStatus = Literal["CREATED", "COMPLETED", "FAILED"]
 
 @dataclass(frozen=True, slots=True)
 class CloudJob:
-    """A stored job. `request` is JSON that its kind understands."""
+    """A stored job. `request` is JSON in a form that depends on `kind`."""
 
     id: int
     kind: JobKind
@@ -49,7 +55,8 @@ def add(
     status: JobStatus = "CREATED",
     total: int = 0,
 ) -> int:
-    """The id of a new job; the owner's oldest ones are forgotten."""
+    """Adds a job and returns its id. Deletes the owner's oldest finished jobs. Raises ConflictError
+    above the quota (`CLOUD_JOBS`)."""
     values = {
         "kind": kind,
         "owner": owner,
@@ -63,6 +70,7 @@ def add(
         "updated_us": now_us,
     }
     with database.writing() as connection:
+        check_room(connection, CLOUD_JOBS, None, CLOUD_JOB.c.owner == owner)
         statement = insert(CLOUD_JOB).values(values).returning(CLOUD_JOB.c.id)
         job_id: int = connection.execute(statement).scalar_one()
         _forget(connection, owner)
@@ -82,7 +90,7 @@ def _forget(connection: Connection, owner: str) -> None:
 
 
 def get(database: Database, job_id: int, owner: str) -> CloudJob:
-    """Raises NotFoundError, also for the job of somebody else."""
+    """Returns a job of the owner. Raises NotFoundError, also for another owner's job."""
     query = select(CLOUD_JOB).where(CLOUD_JOB.c.id == job_id, CLOUD_JOB.c.owner == owner)
     with database.reading() as connection:
         row = connection.execute(query).mappings().first()
@@ -92,7 +100,7 @@ def get(database: Database, job_id: int, owner: str) -> CloudJob:
 
 
 def of_owner(database: Database, owner: str) -> list[CloudJob]:
-    """The newest first."""
+    """Returns the owner's jobs, newest first."""
     query = select(CLOUD_JOB).where(CLOUD_JOB.c.owner == owner).order_by(CLOUD_JOB.c.id.desc())
     with database.reading() as connection:
         rows = connection.execute(query.limit(CLOUD_JOBS_PER_OWNER_MAX)).mappings().all()
@@ -100,7 +108,7 @@ def of_owner(database: Database, owner: str) -> list[CloudJob]:
 
 
 def waiting(database: Database) -> list[CloudJob]:
-    """Jobs that are not done, in the order they were made."""
+    """Returns the unfinished jobs in order of creation."""
     query = select(CLOUD_JOB).where(CLOUD_JOB.c.status == "CREATED").order_by(CLOUD_JOB.c.id)
     with database.reading() as connection:
         return [_job(row) for row in connection.execute(query).mappings().all()]
@@ -109,7 +117,7 @@ def waiting(database: Database) -> list[CloudJob]:
 def finish(
     database: Database, job_id: int, now_us: int, *, completed: int = 0, errors: str = ""
 ) -> None:
-    """The job is done, or has failed where there are errors."""
+    """Marks a job as completed, or as failed if there are errors."""
     values = {
         "status": "FAILED" if errors else "COMPLETED",
         "total": completed,

@@ -1,8 +1,8 @@
 """Hits of watchlists and feeds that wait for forwarders.
 
-They are written in the transaction that counts their detections as done, and only while a
-forwarder wants them. Whoever writes detections holds `ALERT_WRITERS` until the transaction ends, so
-ids become visible in their order.
+They are written in the transaction that advances the watermark of their detections, and only while
+a forwarder subscribes to them. Writers of detections hold the lock `ALERT_WRITERS` until the
+transaction ends, so ids become visible in order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,17 @@ from collections.abc import Iterable, Sequence
 import structlog
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from vedette.limits import FORWARD_HITS_PURGED, FORWARDED_HITS_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.schema_forwarder import FORWARDED_HIT, FORWARDER_STREAM
+
+FORWARDED_HITS_MAX: Limit[int] = 500_000
+"""Waiting hits, about a gigabyte: a destination that is down for long must not fill the disk. Above
+it, the oldest hits are deleted and counted as lost, which operators see."""
+
+FORWARD_HITS_PURGED: Limit[int] = 5_000
+"""Hits deleted per transaction after all forwarders have sent them; takes milliseconds."""
+
 
 log = structlog.get_logger(__name__)
 
@@ -20,20 +28,20 @@ TYPE = "watchlist.hit"
 
 
 def is_wanted(connection: Connection) -> bool:
-    """Whether a forwarder, also one that is disabled, has hits among its types."""
+    """Whether any forwarder, including disabled ones, subscribes to hits."""
     query = select(FORWARDER_STREAM.c.type).where(FORWARDER_STREAM.c.type == TYPE).limit(1)
     return connection.execute(query).first() is not None
 
 
 def keep(connection: Connection, bodies: Iterable[str], now_us: int) -> None:
-    """Adds records, each JSON."""
+    """Adds records, each as JSON."""
     rows = [{"body": body, "created_us": now_us} for body in bodies]
     if rows:
         connection.execute(insert(FORWARDED_HIT), rows)
 
 
 def newest(database: Database) -> int:
-    """The id of the newest; where none waits, the position of who has come furthest."""
+    """Returns the id of the newest hit; if none waits, the highest position of a forwarder."""
     furthest = select(func.max(FORWARDER_STREAM.c.position)).where(FORWARDER_STREAM.c.type == TYPE)
     with database.reading() as connection:
         waiting = connection.scalar(select(func.max(FORWARDED_HIT.c.id))) or 0
@@ -41,7 +49,7 @@ def newest(database: Database) -> int:
 
 
 def after(database: Database, position: int, rows: int) -> Sequence[tuple[int, int, str]]:
-    """Id, time and record of the next ones."""
+    """Returns (id, time, record) of up to `rows` hits after `position`."""
     query = (
         select(FORWARDED_HIT.c.id, FORWARDED_HIT.c.created_us, FORWARDED_HIT.c.body)
         .where(FORWARDED_HIT.c.id > position)
@@ -53,8 +61,9 @@ def after(database: Database, position: int, rows: int) -> Sequence[tuple[int, i
 
 
 def purge(database: Database) -> None:
-    """Deletes what every forwarder has sent, and all where none wants any; and the oldest of more
-    than `FORWARDED_HITS_MAX`, which is counted for those that have not sent them."""
+    """Deletes hits that every forwarder has sent, or all hits if no forwarder subscribes to them.
+    Then deletes the oldest hits above `FORWARDED_HITS_MAX` and counts them as lost for forwarders
+    that have not sent them."""
     while _purge_sent(database) == FORWARD_HITS_PURGED:
         continue
     while _drop_oldest(database):
@@ -62,7 +71,7 @@ def purge(database: Database) -> None:
 
 
 def _purge_sent(database: Database) -> int:
-    """Deletes some; how many."""
+    """Deletes up to `FORWARD_HITS_PURGED` sent hits. Returns their number."""
     with database.writing() as connection:
         query = select(func.min(FORWARDER_STREAM.c.position), func.count()).where(
             FORWARDER_STREAM.c.type == TYPE
@@ -76,7 +85,7 @@ def _purge_sent(database: Database) -> int:
 
 
 def _drop_oldest(database: Database) -> int:
-    """Deletes some of what is too much; how many."""
+    """Deletes up to `FORWARD_HITS_PURGED` of the excess hits. Returns their number."""
     with database.reading() as connection:
         waiting = connection.scalar(select(func.count()).select_from(FORWARDED_HIT)) or 0
     most = min(waiting - FORWARDED_HITS_MAX, FORWARD_HITS_PURGED)

@@ -1,7 +1,8 @@
-"""Stored forwarders, and how far each of their streams is.
+"""Stored forwarders, and the positions of their streams.
 
-A stream is what a forwarder sends of one type. Its position is saved after the destination has
-what lies before it, so a crash in between sends again and never leaves out.
+A stream is the sequence of records of one type that a forwarder sends. Its position is saved after
+the destination has accepted everything before it, so a crash in between causes a repetition and
+never a loss.
 """
 
 import secrets
@@ -10,17 +11,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import orjson
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import (
-    FORWARD_ERROR_CHARS_MAX,
-    FORWARD_INTERVAL_S,
-    FORWARDER_NAME_CHARS_MAX,
-    FORWARDERS_MAX,
-)
+from vedette.limits import Limit
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_forwarder import FORWARDER, FORWARDER_STREAM
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import FORWARDERS
+
+FORWARDER_NAME_CHARS_MAX: Limit[int] = 100
+"""Characters of a forwarder's name."""
+
+FORWARD_INTERVAL_S: Limit[int] = 10
+"""Default interval (s) at which a forwarder looks for new records."""
+
+FORWARD_ERROR_CHARS_MAX: Limit[int] = 500
+"""Characters of a stored error; a destination may respond with a whole page."""
+
 
 RecordType = Literal["alert", "watchlist.hit", "endpoint.event"]
 DestinationKind = Literal["directory", "s3", "https", "kafka"]
@@ -28,20 +36,20 @@ RecordSchema = Literal["native", "ocsf"]
 FileFormat = Literal["jsonl", "parquet"]
 
 PATH: Final = "{org}/{type}/{date}/{hour}"
-"""Where files go unless a forwarder says otherwise."""
+"""Default path of files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """A stored forwarder, or one to be stored."""
+    """A forwarder, stored or about to be stored."""
 
     name: str
     types: tuple[RecordType, ...]
     destination: DestinationKind
     options: Mapping[str, str] = field(default_factory=dict)
-    """What may be shown of the destination."""
+    """Options of the destination that may be shown."""
     sealed: str = field(default="", repr=False)
-    """Its secrets, encrypted JSON."""
+    """Secrets of the destination: encrypted JSON."""
     enabled: bool = True
     query: str = ""
     record_schema: RecordSchema = "native"
@@ -54,14 +62,14 @@ class Forwarder:
 
     @property
     def purpose(self) -> str:
-        """What its secrets are sealed for."""
+        """Purpose with which its secrets are sealed."""
         return f"secrets of forwarder {self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedStream:
-    """How far a stream is. Times are epoch microseconds, 0 for never; `failures` are those since
-    the last success."""
+    """Progress of a stream. Times are epoch microseconds; 0 for never. `failures` counts failures
+    since the last success."""
 
     forwarder_id: str
     type: RecordType
@@ -74,21 +82,21 @@ class ForwardedStream:
     retry_us: int = 0
     error: str = ""
     lost: int = 0
-    """Records that were deleted before they were sent, since too many waited."""
+    """Records that were deleted unsent because too many were waiting."""
 
 
 def new_id() -> str:
-    """Of a forwarder that is to be added: its secrets are sealed for it."""
+    """Returns an id for a new forwarder; needed in advance, since its secrets are sealed for the
+    id."""
     return secrets.token_hex(16)
 
 
 def add(database: Database, new: Forwarder, starts: Mapping[str, int], now_us: int) -> Forwarder:
-    """Adds a forwarder with an id of `new_id`; `starts` is the position of each type. Raises
-    BadRequestError, ConflictError."""
+    """Adds a forwarder with an id from `new_id`. `starts` maps each type to its initial position.
+    Raises BadRequestError, ConflictError."""
     made = replace(new, name=_name(new.name), created_us=now_us, changed_us=now_us)
     with database.writing() as connection:
-        if (connection.scalar(select(func.count()).select_from(FORWARDER)) or 0) >= FORWARDERS_MAX:
-            raise ConflictError(f"there are {FORWARDERS_MAX} forwarders already")
+        check_room(connection, FORWARDERS)
         _check_name(connection, made)
         connection.execute(insert(FORWARDER).values(_row(made)))
         _set_streams(connection, made, starts)
@@ -96,8 +104,8 @@ def add(database: Database, new: Forwarder, starts: Mapping[str, int], now_us: i
 
 
 def change(database: Database, new: Forwarder, starts: Mapping[str, int], now_us: int) -> Forwarder:
-    """Stores a forwarder in the place of the one with its id. Types that it has already go on where
-    they were, and at once. Raises NotFoundError, BadRequestError, ConflictError."""
+    """Replaces the forwarder with the same id. Streams of unchanged types keep their positions and
+    are due at once. Raises NotFoundError, BadRequestError, ConflictError."""
     made = replace(new, name=_name(new.name), changed_us=now_us)
     with database.writing() as connection:
         _check_name(connection, made)
@@ -111,7 +119,7 @@ def change(database: Database, new: Forwarder, starts: Mapping[str, int], now_us
 
 
 def remove(database: Database, forwarder_id: str) -> None:
-    """What it sent stays where it is. Raises NotFoundError."""
+    """Deletes a forwarder; files at the destination stay. Raises NotFoundError."""
     with database.writing() as connection:
         of_it = FORWARDER_STREAM.c.forwarder_id == forwarder_id
         connection.execute(delete(FORWARDER_STREAM).where(of_it))
@@ -121,24 +129,24 @@ def remove(database: Database, forwarder_id: str) -> None:
 
 
 def all_forwarders(database: Database) -> list[Forwarder]:
-    """By name."""
+    """Returns all forwarders, sorted by name."""
     with database.reading() as connection:
         rows = connection.execute(select(FORWARDER).order_by(FORWARDER.c.name)).mappings()
         return [_forwarder(row) for row in rows]
 
 
 def get(database: Database, forwarder_id: str) -> Forwarder:
-    """Raises NotFoundError."""
+    """Returns the forwarder with this id. Raises NotFoundError."""
     return _one(database, FORWARDER.c.id == forwarder_id, forwarder_id)
 
 
 def named(database: Database, name: str) -> Forwarder:
-    """By name or id. Raises NotFoundError."""
+    """Returns the forwarder with this name or id. Raises NotFoundError."""
     return _one(database, (FORWARDER.c.name == name) | (FORWARDER.c.id == name), name)
 
 
 def streams(database: Database, forwarder_id: str = "") -> list[ForwardedStream]:
-    """Of a forwarder, or of all; by type."""
+    """Returns the streams of a forwarder, or of all; sorted by type."""
     query = select(FORWARDER_STREAM).order_by(FORWARDER_STREAM.c.type)
     if forwarder_id:
         query = query.where(FORWARDER_STREAM.c.forwarder_id == forwarder_id)
@@ -154,8 +162,8 @@ def advance(
     files: int,
     now_us: int,
 ) -> bool:
-    """Saves how far a stream is now; False where it is no longer where it was: the forwarder is
-    gone, or another server runs it. Something sent ends what failed."""
+    """Saves the new position of a stream; sent files also reset its failures. Returns False if the
+    stored position is not `before`'s: the forwarder was deleted, or another server runs it."""
     values: dict[str, Any] = {"position": position}
     if files:
         values |= {
@@ -173,7 +181,7 @@ def advance(
 def note_failure(
     database: Database, stream: ForwardedStream, error: str, now_us: int, retry_us: int
 ) -> None:
-    """Keeps why a stream cannot go on, and when it is tried again."""
+    """Records the error of a stream and the time of its next attempt."""
     with database.writing() as connection:
         connection.execute(
             update(FORWARDER_STREAM)
@@ -201,7 +209,8 @@ def _one(database: Database, which: Any, name: str) -> Forwarder:
 
 
 def _set_streams(connection: Connection, made: Forwarder, starts: Mapping[str, int]) -> None:
-    """One stream for each type, due at once."""
+    """Creates missing streams, deletes those of removed types, and makes all streams due at
+    once."""
     of_it = FORWARDER_STREAM.c.forwarder_id == made.id
     connection.execute(
         delete(FORWARDER_STREAM).where(of_it, FORWARDER_STREAM.c.type.not_in(made.types))

@@ -1,6 +1,8 @@
-"""Leases: one server of a cluster runs a job, until its lease expires.
+"""Leases: exactly one server of a cluster runs a job, until its lease expires.
 
-The leases of a server that dies expire, and another server acquires them.
+A server releases its leases at shutdown. At start it releases the leases of the previous process on
+its data directory (`end_holder`, `vedette/jobs/leases.py`). The leases of a server that dies and
+does not restart expire, and another server acquires them.
 """
 
 import secrets
@@ -10,19 +12,22 @@ from sqlalchemy import or_, select, update
 from vedette.clock import Clock
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import LEASE
+from vedette.state.db.schema_actions import OUTBOX_TARGET
 
 
 class Leases:
     """The leases of this server."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, shortest_s: float = 0.0) -> None:
+        """`shortest_s` is the minimum length of a lease that `keep` writes."""
         self._database = database
+        self._shortest_s = shortest_s
         self._clock = clock
         # Begins with the name of the server, whose leases end with it (`servers/server_list.py`).
         self._holder = f"{database.name}/{secrets.token_hex(8)}"
 
     def hold(self, name: str, seconds: float) -> bool:
-        """Takes or renews the lease `name`; False while another server holds it."""
+        """Acquires or renews the lease `name`; False while another server holds it."""
         now_us = self._clock.now_us()
         until_us = now_us + int(seconds * 1_000_000)
         with self._database.writing() as connection:
@@ -37,8 +42,9 @@ class Leases:
         return taken.rowcount == 1
 
     def keep(self, name: str, seconds: float) -> bool:
-        """`hold` that writes only when less than half of the time is left: for what is asked more
-        often. It is read each time, since a lease can be taken away (`servers/server_list.py`)."""
+        """Like `hold`, but writes only when less than half of the time is left; for frequent calls.
+        Reads the lease each time, since it can be revoked (`servers/server_list.py`)."""
+        seconds = max(seconds, self._shortest_s)
         needed_us = self._clock.now_us() + int(seconds * 500_000)
         ours = select(LEASE.c.name).where(
             LEASE.c.name == name, LEASE.c.holder == self._holder, LEASE.c.until_us >= needed_us
@@ -48,7 +54,7 @@ class Leases:
         return is_held or self.hold(name, seconds)
 
     def release(self, name: str) -> None:
-        """Lets other servers have a lease at once; one that another server holds stays."""
+        """Releases a lease if this server holds it."""
         with self._database.writing() as connection:
             connection.execute(
                 update(LEASE)
@@ -56,10 +62,18 @@ class Leases:
                 .values(until_us=0)
             )
 
-    def release_all(self, prefix: str) -> None:
-        """For the start of the only server of a database: who held leases with names that begin so
-        has ended."""
-        with self._database.writing() as connection:
-            if connection.dialect.name == "sqlite":
-                named = LEASE.c.name.startswith(prefix, autoescape=True)
-                connection.execute(update(LEASE).where(named).values(until_us=0))
+
+def end_holder(database: Database, name: str) -> None:
+    """Releases all leases and outbox targets of a server that has ended; `name` is its
+    `Database.name`.
+
+    With SQLite there is a single server, so this releases all. Call it at shutdown, or for a server
+    that has certainly ended: other servers may take over at once.
+    """
+    with database.writing() as connection:
+        for table, until in ((LEASE, "until_us"), (OUTBOX_TARGET, "held_until_us")):
+            of_holder = table.c.holder.startswith(f"{name}/", autoescape=True)
+            condition = table.c[until] > 0
+            if connection.dialect.name != "sqlite":
+                condition &= of_holder
+            connection.execute(update(table).where(condition).values({until: 0}))

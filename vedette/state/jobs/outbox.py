@@ -1,12 +1,12 @@
-"""The outbox: messages that wait to be sent, in order for each target, at least once.
+"""The outbox: messages to send, in order per target, at least once.
 
-A message is written in the transaction that makes it due and has a key: what was enqueued once is
-never enqueued again, also after it was sent, because a row without its body stays as a tombstone.
-A target is what can fail alone: the mail server, the syslog server, one webhook. The attempts and
-their backoff belong to the target, since a later message must not overtake an earlier one; only a
-message that the receiver refuses for what it says is given up alone, and stays visible as dead.
+A message is written in the transaction that makes it due. Its key deduplicates it permanently:
+after sending, the row stays as a tombstone without a body.
 
-Whoever sends to a target holds it for a while, so that of several servers one does.
+A target is a unit that can fail alone: the mail server, the syslog server, a webhook. Attempts and
+backoff belong to the target, since a later message must not overtake an earlier one. Only a message
+that the receiver rejects for its content is given up alone; it stays visible as dead. A sender
+holds its target for a limited time, so that one of several servers sends.
 """
 
 from collections import Counter
@@ -19,13 +19,31 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 
 from vedette import limits
 from vedette.errors import BusyError
+from vedette.limits import Limit
 from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_actions import OUTBOX, OUTBOX_TARGET
 
+OUTBOX_KEYS_PER_STATEMENT: Limit[int] = 500
+"""Keys in one statement; both databases limit the number of parameters."""
+
+OUTBOX_WAITING_MAX: Limit[int] = 100_000
+"""Waiting messages of one target. A receiver that is down for a day during an alert storm must not
+fill the disk. Messages above it are counted as refused, which operators see."""
+
+OUTBOX_ERROR_CHARS_MAX: Limit[int] = 500
+"""Characters of a stored error; a receiver may respond with a whole page."""
+
+OUTBOX_TOMBSTONE_US: Limit[int] = 180 * 24 * 3600 * 1_000_000
+"""Time (us) for which a key outlives its message, so that a detection that is made again is not
+sent again."""
+
+OUTBOX_LIST_DEFAULT: Limit[int] = 100
+"""Default number of messages in a listing."""
+
 
 class MessageState(IntEnum):
-    """What became of a message; all but the first are final unless somebody retries it."""
+    """State of a message. All states but WAITING are final unless a user retries the message."""
 
     WAITING = 0
     SENT = 1
@@ -35,7 +53,7 @@ class MessageState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message to enqueue. `due_us` may lie ahead, for messages that share one mail."""
+    """A message to enqueue. `due_us` may be in the future, for messages that share one mail."""
 
     key: str
     target: str
@@ -47,7 +65,7 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message. Times in epoch microseconds, 0 for never."""
+    """A stored message. Times are epoch microseconds; 0 for never."""
 
     id: int
     key: str
@@ -64,7 +82,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How sending to a target goes. Times in epoch microseconds, 0 for never."""
+    """Delivery state of a target. Times are epoch microseconds; 0 for never."""
 
     name: str
     holder: str
@@ -81,12 +99,12 @@ class Target:
 
 
 def enqueue(connection: Connection, messages: Sequence[NewMessage], now_us: int) -> int:
-    """Write those whose key is new; their number. Those above `OUTBOX_WAITING_MAX` of their target
-    are counted there and not written."""
+    """Writes the messages whose keys are new and returns their number. Messages above
+    `OUTBOX_WAITING_MAX` of their target are not written, only counted as refused."""
     if not messages:
         return 0
     room = _locked(connection, sorted({one.target for one in messages}))
-    # After the lock: what another server enqueued meanwhile is known.
+    # After acquiring the lock: messages that another server enqueued meanwhile are visible.
     known = _known_keys(connection, [one.key for one in messages])
     new = {one.key: one for one in messages if one.key not in known}
     accepted: list[dict[str, Any]] = []
@@ -109,8 +127,8 @@ def enqueue(connection: Connection, messages: Sequence[NewMessage], now_us: int)
 
 
 def enqueue_trial(database: Database, message: NewMessage, now_us: int) -> int:
-    """A message by which somebody tries its target, whose backoff ends now; its id. An entry of the
-    audit log. Raises BusyError where the target has no room."""
+    """Enqueues a test message, ends its target's backoff, and returns the message's id. Writes an
+    audit entry. Raises BusyError if the target's queue is full."""
     with database.writing() as connection:
         if not enqueue(connection, [message], now_us):
             raise BusyError("too many messages wait for this target")
@@ -121,7 +139,7 @@ def enqueue_trial(database: Database, message: NewMessage, now_us: int) -> int:
 
 
 def due_targets(database: Database, now_us: int) -> list[Target]:
-    """Targets that nobody holds and whose first message is due, those that work first."""
+    """Returns free targets whose first message is due; targets without failures first."""
     first_due = (
         select(OUTBOX.c.due_us)
         .where(OUTBOX.c.target == OUTBOX_TARGET.c.name, OUTBOX.c.state == MessageState.WAITING)
@@ -146,8 +164,8 @@ def due_targets(database: Database, now_us: int) -> list[Target]:
 def take(
     database: Database, name: str, holder: str, now_us: int, hold_us: int, count: int
 ) -> list[Message]:
-    """Hold a target, or hold it on, and read its first messages, in order; none when somebody else
-    holds it."""
+    """Acquires or renews the hold on a target and returns its first `count` messages in order; []
+    if another holder has the target."""
     with database.writing() as connection:
         if not _hold(connection, name, holder, now_us, hold_us):
             return []
@@ -159,20 +177,13 @@ def take(
 
 
 def renew(database: Database, name: str, holder: str, now_us: int, hold_us: int) -> bool:
-    """Hold a target on; False when somebody else has taken it meanwhile."""
+    """Renews the hold on a target; False if another holder has taken it."""
     with database.writing() as connection:
         return _hold(connection, name, holder, now_us, hold_us)
 
 
-def release_all(database: Database) -> None:
-    """For the start of the only server of a database: what held targets before has ended."""
-    with database.writing() as connection:
-        if connection.dialect.name == "sqlite":
-            connection.execute(update(OUTBOX_TARGET).values(held_until_us=0))
-
-
 def release(database: Database, name: str, holder: str) -> None:
-    """Let others send to the target. Idempotent."""
+    """Releases the hold on a target. Idempotent."""
     with database.writing() as connection:
         connection.execute(
             update(OUTBOX_TARGET)
@@ -182,7 +193,7 @@ def release(database: Database, name: str, holder: str) -> None:
 
 
 def mark_sent(database: Database, name: str, message_ids: Collection[int], now_us: int) -> None:
-    """The receiver has them. Their bodies are deleted, their keys stay."""
+    """Marks messages as sent. Deletes their bodies and keeps their keys."""
     with database.writing() as connection:
         ended = _end(connection, message_ids, MessageState.SENT, now_us, body="", error="")
         works = {"failures": 0, "failing_since_us": 0, "next_us": 0, "error": ""}
@@ -199,8 +210,8 @@ def mark_sent(database: Database, name: str, message_ids: Collection[int], now_u
 
 
 def mark_failed(database: Database, name: str, error: str, now_us: int, next_us: int) -> None:
-    """An attempt failed because of the target; nothing is sent to it before `next_us`."""
-    error = error[: limits.OUTBOX_ERROR_CHARS_MAX]
+    """Records a failure of the target; no message is sent to it before `next_us`."""
+    error = error[:OUTBOX_ERROR_CHARS_MAX]
     with database.writing() as connection:
         first = (
             select(OUTBOX.c.id)
@@ -229,9 +240,9 @@ def mark_failed(database: Database, name: str, error: str, now_us: int, next_us:
 def give_up(
     database: Database, name: str, message_ids: Collection[int], error: str, now_us: int
 ) -> None:
-    """They stay, with their bodies, as dead; the next of the target have their turn."""
+    """Marks messages as dead. They keep their bodies; the target's next messages follow."""
     with database.writing() as connection:
-        error = error[: limits.OUTBOX_ERROR_CHARS_MAX]
+        error = error[:OUTBOX_ERROR_CHARS_MAX]
         ended = _end(connection, message_ids, MessageState.DEAD, now_us, error=error)
         _change_target(connection, name, {"waiting": OUTBOX_TARGET.c.waiting - ended})
 
@@ -239,16 +250,17 @@ def give_up(
 def drop(
     database: Database, name: str, message_ids: Collection[int], reason: str, now_us: int
 ) -> None:
-    """Nobody wants them any more: their action is gone, or somebody discarded them."""
+    """Discards messages that are no longer needed: their action was deleted, or a user discarded
+    them."""
     with database.writing() as connection:
-        values = {"body": "", "error": reason[: limits.OUTBOX_ERROR_CHARS_MAX]}
+        values = {"body": "", "error": reason[:OUTBOX_ERROR_CHARS_MAX]}
         ended = _end(connection, message_ids, MessageState.DISCARDED, now_us, **values)
         _change_target(connection, name, {"waiting": OUTBOX_TARGET.c.waiting - ended})
 
 
 def discard(database: Database, message_ids: Collection[int], now_us: int) -> int:
-    """Forget messages that wait or are dead, of any target; how many there were. Each is an entry
-    of the audit log."""
+    """Discards waiting or dead messages of any target and returns their number. Writes an audit
+    entry for each."""
     states = (MessageState.WAITING, MessageState.DEAD)
     with database.writing() as connection:
         found = _locked_messages(connection, message_ids, states)
@@ -265,8 +277,9 @@ def discard(database: Database, message_ids: Collection[int], now_us: int) -> in
 
 
 def retry(database: Database, message_ids: Collection[int], now_us: int, hurried: str = "") -> int:
-    """Send dead messages after all, at once, in their old places; how many there were. The backoff
-    of a target to be `hurried` ends too. Each is an entry of the audit log."""
+    """Requeues dead messages, due at once, in their original order, and returns their number. Also
+    ends the backoff of their targets and of the target `hurried`. Writes an audit entry for
+    each."""
     with database.writing() as connection:
         found = _locked_messages(connection, message_ids, (MessageState.DEAD,))
         connection.execute(
@@ -285,14 +298,14 @@ def retry(database: Database, message_ids: Collection[int], now_us: int, hurried
 
 
 def targets(database: Database) -> list[Target]:
-    """Every target that ever had a message, by name."""
+    """Returns every target that ever had a message, sorted by name."""
     with database.reading() as connection:
         rows = connection.execute(select(OUTBOX_TARGET).order_by(OUTBOX_TARGET.c.name)).mappings()
         return [Target(**row) for row in rows]
 
 
 def dead_counts(database: Database) -> dict[str, int]:
-    """Dead messages by target."""
+    """Returns the number of dead messages by target."""
     query = select(OUTBOX.c.target, func.count()).where(OUTBOX.c.state == MessageState.DEAD)
     with database.reading() as connection:
         found = connection.execute(query.group_by(OUTBOX.c.target))
@@ -304,9 +317,9 @@ def messages(
     state: MessageState,
     target: str = "",
     after_id: int = 0,
-    count: int = limits.OUTBOX_LIST_DEFAULT,
+    count: int = OUTBOX_LIST_DEFAULT,
 ) -> list[Message]:
-    """Messages of a state in the order of sending, of one target or of all."""
+    """Returns messages in a state, in order of sending, of one target or of all."""
     query = select(OUTBOX).where(OUTBOX.c.state == state, OUTBOX.c.id > after_id)
     if target:
         query = query.where(OUTBOX.c.target == target)
@@ -316,11 +329,11 @@ def messages(
 
 
 def purge(database: Database, now_us: int) -> int:
-    """Delete old tombstones, up to `OUTBOX_PURGE_ROWS`; how many."""
+    """Deletes up to `OUTBOX_PURGE_ROWS` old tombstones and returns their number."""
     ended = (MessageState.SENT, MessageState.DEAD, MessageState.DISCARDED)
     old = (
         select(OUTBOX.c.id)
-        .where(OUTBOX.c.state.in_(ended), OUTBOX.c.changed_us < now_us - limits.OUTBOX_TOMBSTONE_US)
+        .where(OUTBOX.c.state.in_(ended), OUTBOX.c.changed_us < now_us - OUTBOX_TOMBSTONE_US)
         .limit(limits.OUTBOX_PURGE_ROWS)
     )
     with database.writing() as connection:
@@ -328,12 +341,12 @@ def purge(database: Database, now_us: int) -> int:
 
 
 def _locked(connection: Connection, names: Sequence[str]) -> dict[str, int]:
-    """Room in each of the targets, which other transactions cannot change until this one ends."""
-    for name in names:  # in one order, so that two servers cannot deadlock
+    """Returns the free room of each target, with row locks until the transaction ends."""
+    for name in names:  # in a fixed order, to prevent deadlocks between servers
         connection.execute(insert_new(connection, OUTBOX_TARGET), {"name": name})
     query = select(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name.in_(names))
     rows = connection.execute(query.order_by(OUTBOX_TARGET.c.name).with_for_update()).mappings()
-    return {row["name"]: limits.OUTBOX_WAITING_MAX - row["waiting"] for row in rows}
+    return {row["name"]: OUTBOX_WAITING_MAX - row["waiting"] for row in rows}
 
 
 def _hold(connection: Connection, name: str, holder: str, now_us: int, hold_us: int) -> bool:
@@ -348,8 +361,8 @@ def _hold(connection: Connection, name: str, holder: str, now_us: int, hold_us: 
 
 def _known_keys(connection: Connection, keys: Sequence[str]) -> set[str]:
     found: set[str] = set()
-    for at in range(0, len(keys), limits.OUTBOX_KEYS_PER_STATEMENT):
-        part = keys[at : at + limits.OUTBOX_KEYS_PER_STATEMENT]
+    for at in range(0, len(keys), OUTBOX_KEYS_PER_STATEMENT):
+        part = keys[at : at + OUTBOX_KEYS_PER_STATEMENT]
         found.update(connection.scalars(select(OUTBOX.c.key).where(OUTBOX.c.key.in_(part))))
     return found
 
@@ -370,8 +383,8 @@ def _row(one: NewMessage, now_us: int) -> dict[str, Any]:
 def _locked_messages(
     connection: Connection, message_ids: Collection[int], states: Collection[MessageState]
 ) -> Sequence[RowMapping]:
-    """Id, target and state of those that are in one of the states; they stay so until the
-    transaction ends."""
+    """Returns id, target and state of the messages that are in one of the states, with row locks
+    until the transaction ends."""
     query = select(OUTBOX.c.id, OUTBOX.c.target, OUTBOX.c.state)
     query = query.where(OUTBOX.c.id.in_(message_ids), OUTBOX.c.state.in_(states))
     return connection.execute(query.order_by(OUTBOX.c.id).with_for_update()).mappings().all()
@@ -380,7 +393,7 @@ def _locked_messages(
 def _note_changes(
     connection: Connection, messages: Sequence[RowMapping], state: MessageState
 ) -> None:
-    """What a person did; what sending does to messages is no entry."""
+    """Writes audit entries for changes by users; changes by sending have none."""
     for row in messages:
         before = {"target": row["target"], "state": MessageState(row["state"]).name.lower()}
         after = {"target": row["target"], "state": state.name.lower()}
@@ -394,7 +407,7 @@ def _end(
     now_us: int,
     **values: Any,
 ) -> int:
-    """How many of them were waiting."""
+    """Ends waiting messages and returns their number."""
     changed = connection.execute(
         update(OUTBOX)
         .where(OUTBOX.c.id.in_(message_ids), OUTBOX.c.state == MessageState.WAITING)
@@ -404,7 +417,7 @@ def _end(
 
 
 def _change_target(connection: Connection, name: str, values: dict[str, Any]) -> bool:
-    """Whether there is such a target."""
+    """Updates a target. Returns False if it does not exist."""
     changed = connection.execute(
         update(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == name).values(values)
     )

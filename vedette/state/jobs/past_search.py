@@ -1,4 +1,4 @@
-"""How far the search of the stored past for new indicators has come."""
+"""Progress of the search of stored telemetry for new indicators."""
 
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -14,12 +14,12 @@ _NAME: Final = "indicator_past"
 
 @dataclass(frozen=True, slots=True)
 class PastSearch:
-    """Versions of indicators (`added`), and the window up to which the store was searched."""
+    """Indicator versions (`added`), and the window up to which the store was searched."""
 
     done: int = 0
-    """Indicators up to this one were looked for everywhere."""
+    """Indicators up to this version were searched everywhere."""
     target: int = 0
-    """Those after `done` up to this one are being looked for; equal: none are."""
+    """The search covers indicators after `done` up to this version; equal to `done` if idle."""
     window_ms: int = 0
 
     @property
@@ -28,7 +28,7 @@ class PastSearch:
 
 
 def load(database: Database) -> PastSearch:
-    """As it was saved last."""
+    """Returns the last saved progress."""
     with database.reading() as connection:
         text = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _NAME))
     return PastSearch(**orjson.loads(text)) if text else PastSearch()

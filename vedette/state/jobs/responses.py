@@ -1,5 +1,5 @@
-"""Responses by rule as a record: what was decided for a detection, what became of it, and until
-when it holds. Nothing here is deleted when its policy is."""
+"""Automatic responses on record: the decision for a detection, its outcome, and its end. Records
+outlive their policies."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,24 +8,27 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select, update
 
-from vedette.limits import RESPONSE_TEXT_CHARS_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_actions import RESPONSE
 
+RESPONSE_TEXT_CHARS_MAX: Limit[int] = 1_000
+"""Characters of a stored outcome."""
+
 
 class ResponseState(IntEnum):
-    """What became of a response."""
+    """Outcome of a response."""
 
     PENDING = 0
     DONE = 1
-    """It holds now."""
+    """The response is in effect."""
     SKIPPED = 2
-    """It was not done on purpose; `text` says why."""
+    """The response was intentionally not performed; `text` has the reason."""
     FAILED = 3
     ENDED = 4
-    """It was undone when its time had come."""
+    """The response was undone at its end."""
     TAKEN_OVER = 5
-    """A person has decided since; it is left as it is."""
+    """A user decided about the host or file later; the server will not undo the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +40,17 @@ class NewResponse:
     detection_id: str
     action: str
     subject: str
-    """Id of the sensor, or an MD5."""
+    """Sensor id, or an MD5."""
     sensor_id: int
     rule_id: str
     title: str
     skipped: str = ""
-    """Why it is not to be done."""
+    """Reason for not performing it; "" to perform it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A stored response. Times in epoch microseconds, 0 for never."""
+    """A stored response. Times are epoch microseconds; 0 for never."""
 
     id: int
     policy_id: int
@@ -67,7 +70,7 @@ class Response:
 
 
 def record(connection: Connection, new: Iterable[NewResponse], now_us: int) -> None:
-    """Write those that are not there yet: one for a policy and a detection."""
+    """Writes new responses; skips existing ones (same policy and detection)."""
     for one in new:
         state = ResponseState.SKIPPED if one.skipped else ResponseState.PENDING
         row = {
@@ -87,24 +90,24 @@ def record(connection: Connection, new: Iterable[NewResponse], now_us: int) -> N
 
 
 def pending(database: Database) -> list[Response]:
-    """In the order of their detections."""
+    """Returns pending responses in order of creation."""
     return _read(database, RESPONSE.c.state == ResponseState.PENDING)
 
 
 def ended(database: Database, now_us: int) -> list[Response]:
-    """Those that hold and whose time has come."""
+    """Returns responses in effect whose end has passed."""
     is_over = (RESPONSE.c.ends_us > 0) & (RESPONSE.c.ends_us <= now_us)
     return _read(database, (RESPONSE.c.state == ResponseState.DONE) & is_over)
 
 
 def in_force(database: Database, action: str, subject: str) -> Response | None:
-    """The response that made a host isolated, or a file banned."""
+    """Returns the response in effect that isolates the host or bans the file, or None."""
     same = (RESPONSE.c.action == action) & (RESPONSE.c.subject == subject)
     return next(iter(_read(database, same & (RESPONSE.c.state == ResponseState.DONE))), None)
 
 
 def done_since(database: Database, policy_id: int, since_us: int) -> int:
-    """How many responses of a policy were carried out since."""
+    """Returns how many responses of a policy were performed since `since_us`."""
     query = select(func.count()).where(
         RESPONSE.c.policy_id == policy_id,
         RESPONSE.c.done_us >= since_us,
@@ -116,8 +119,8 @@ def done_since(database: Database, policy_id: int, since_us: int) -> int:
 
 
 def begin(database: Database, response_id: int, now_us: int) -> None:
-    """Record that a pending response is about to be carried out: what is found done after a crash
-    was done by it."""
+    """Records that a pending response is about to be performed, so that after a crash its effect is
+    attributed to it."""
     with database.writing() as connection:
         connection.execute(
             update(RESPONSE).where(RESPONSE.c.id == response_id).values(done_us=now_us)
@@ -134,7 +137,7 @@ def finish(
     ends_us: int | None = None,
     undone_us: int | None = None,
 ) -> None:
-    """Record what became of a response."""
+    """Records the outcome of a response."""
     values: dict[str, Any] = {"state": state, "text": text[:RESPONSE_TEXT_CHARS_MAX]}
     times = {"done_us": done_us, "ends_us": ends_us, "undone_us": undone_us}
     values |= {name: value for name, value in times.items() if value is not None}
@@ -143,7 +146,7 @@ def finish(
 
 
 def prolong(database: Database, response_id: int, ends_us: int) -> None:
-    """Let a response that holds end later; 0 never. An end is never brought forward."""
+    """Extends a response in effect; 0 for no end. Never shortens it."""
     change = update(RESPONSE).where(RESPONSE.c.id == response_id, RESPONSE.c.ends_us > 0)
     if ends_us:
         change = change.where(RESPONSE.c.ends_us < ends_us)
@@ -152,7 +155,8 @@ def prolong(database: Database, response_id: int, ends_us: int) -> None:
 
 
 def take_over(database: Database, action: str, subject: str, username: str) -> None:
-    """A person has decided about the host or file: no response undoes that later."""
+    """Records that a user decided about the host or file, so that no response undoes the decision
+    later."""
     same = (RESPONSE.c.action == action) & (RESPONSE.c.subject == subject)
     with database.writing() as connection:
         connection.execute(
@@ -163,7 +167,8 @@ def take_over(database: Database, action: str, subject: str, username: str) -> N
 
 
 def page(database: Database, before_id: int, count: int) -> list[Response]:
-    """The newest first; `before_id` 0 begins with the newest."""
+    """Returns up to `count` responses before `before_id`, newest first; 0 starts with the
+    newest."""
     query = select(RESPONSE).order_by(RESPONSE.c.id.desc()).limit(count)
     if before_id:
         query = query.where(RESPONSE.c.id < before_id)

@@ -1,8 +1,9 @@
 """Streams of process analysis: owner, position and expiry (docs/process-analysis.md#streams).
 
-Any server reads and moves any stream, so changes use optimistic locking: each names the version it
-started from and fails if that has changed. A stream that is not persistent expires when it was not
-used for its time to live; a tombstone stays for a while, and `remove_dead` deletes it.
+Any server reads and moves any stream, so changes use optimistic locking: a change names the version
+it started from and fails if the version has changed. A stream that is not persistent expires after
+its time to live without use. Its tombstone stays for `STREAM_TOMBSTONE_S`, then `remove_dead`
+deletes it.
 """
 
 import secrets
@@ -10,21 +11,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, delete, insert, or_, select, update
 
-from vedette import limits
-from vedette.errors import ConflictError, NotFoundError
+from vedette.errors import NotFoundError
+from vedette.limits import Limit
 from vedette.model.event_facets import Criteria
 from vedette.state.db.database import Database
 from vedette.state.db.schema import STREAM, USER
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import STREAMS
+
+STREAM_TOMBSTONE_S: Limit[int] = 24 * 3600
+"""Time (s) for which an expired stream stays as a tombstone, so that its reader gets the reason."""
+
+STREAM_TOUCH_S_MAX: Limit[int] = 60
+"""Interval (s) at which reads that move nothing record the use of a stream. A stream may outlive
+`stream_ttl_s` by this."""
+
 
 _SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stored stream. Its position is the event at `segment_offset` among those events of
-    the segment that answer the criteria."""
+    """A stored stream. Its position is the event at `segment_offset` among those events of the
+    segment that match the criteria."""
 
     id: str
     process_id: str
@@ -38,9 +49,9 @@ class Stream:
 
 
 def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: int) -> Stream:
-    """Create a stream for a user, with a new id instead of that of `new`.
+    """Creates a stream for a user, with a new id instead of the id of `new`.
 
-    Raises ConflictError above the limit of streams, NotFoundError for an unknown user.
+    Raises ConflictError above the quota of streams, NotFoundError for an unknown user.
     """
     made = replace(new, id=secrets.token_hex(16), used_us=now_us)
     with database.writing() as connection:
@@ -54,7 +65,7 @@ def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: i
 
 
 def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: int) -> Stream:
-    """A live stream of a user. Raises NotFoundError; its reason is `stream_expired` for one that
+    """Returns a live stream of a user. Raises NotFoundError, with the reason `stream_expired` if it
     expired recently."""
     query = select(STREAM).join(USER).where(STREAM.c.id == stream_id, USER.c.username == username)
     with database.reading() as connection:
@@ -71,7 +82,7 @@ def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: 
 
 
 def save(database: Database, stream: Stream, ttl_s: int, now_us: int) -> bool:
-    """Save a changed stream; False when another request changed it meanwhile."""
+    """Saves a changed stream; False if another request changed it meanwhile."""
     version = STREAM.c.version == stream.version
     alive = or_(STREAM.c.persistent, STREAM.c.used_us >= _dead_before_us(ttl_s, now_us))
     row = _values(stream) | {"version": stream.version + 1, "used_us": now_us}
@@ -81,7 +92,7 @@ def save(database: Database, stream: Stream, ttl_s: int, now_us: int) -> bool:
 
 
 def touch(database: Database, stream: Stream, ttl_s: int, now_us: int) -> None:
-    """Record the use of a stream, at most every few seconds."""
+    """Records the use of a stream, at most every few seconds."""
     if now_us - stream.used_us < _coarse_us(ttl_s):
         return
     used = update(STREAM).where(STREAM.c.id == stream.id, STREAM.c.used_us < now_us)
@@ -90,14 +101,14 @@ def touch(database: Database, stream: Stream, ttl_s: int, now_us: int) -> None:
 
 
 def remove(database: Database, stream: Stream) -> None:
-    """Delete a stream. Idempotent."""
+    """Deletes a stream. Idempotent."""
     with database.writing() as connection:
         connection.execute(delete(STREAM).where(STREAM.c.id == stream.id))
 
 
 def remove_dead(database: Database, ttl_s: int, now_us: int) -> int:
-    """Delete tombstones older than `STREAM_TOMBSTONE_S`; returns their number."""
-    evicted_us = _dead_before_us(ttl_s, now_us) - limits.STREAM_TOMBSTONE_S * _SECOND_US
+    """Deletes tombstones older than `STREAM_TOMBSTONE_S` and returns their number."""
+    evicted_us = _dead_before_us(ttl_s, now_us) - STREAM_TOMBSTONE_S * _SECOND_US
     dead = and_(STREAM.c.persistent.is_(False), STREAM.c.used_us < evicted_us)
     with database.writing() as connection:
         return connection.execute(delete(STREAM).where(dead)).rowcount
@@ -105,20 +116,17 @@ def remove_dead(database: Database, ttl_s: int, now_us: int) -> int:
 
 def _check_room(connection: Connection, user_id: int, ttl_s: int, now_us: int) -> None:
     alive = or_(STREAM.c.persistent, STREAM.c.used_us >= _dead_before_us(ttl_s, now_us))
-    living = select(func.count()).select_from(STREAM).where(STREAM.c.user_id == user_id, alive)
-    if (connection.scalar(living) or 0) >= limits.STREAMS_PER_USER_MAX:
-        raise ConflictError(
-            f"there are {limits.STREAMS_PER_USER_MAX} streams already: delete one, or let one end"
-        )
+    check_room(connection, STREAMS, None, STREAM.c.user_id == user_id, alive)
 
 
 def _dead_before_us(ttl_s: int, now_us: int) -> int:
-    """A stream whose recorded last use is earlier has expired. Allows for coarse recording."""
+    """Returns the time (us) before which a recorded last use means expiry; allows for delayed
+    recording."""
     return now_us - ttl_s * _SECOND_US - _coarse_us(ttl_s)
 
 
 def _coarse_us(ttl_s: int) -> int:
-    return min(limits.STREAM_TOUCH_S_MAX * _SECOND_US, ttl_s * _SECOND_US // 20)
+    return min(STREAM_TOUCH_S_MAX * _SECOND_US, ttl_s * _SECOND_US // 20)
 
 
 def _values(stream: Stream) -> dict[str, Any]:

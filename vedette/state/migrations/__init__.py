@@ -1,1 +1,1 @@
-"""The history of the state database's schema (Alembic)."""
+"""Migrations of the state database's schema (Alembic)."""

@@ -1,4 +1,4 @@
-"""Run by Alembic: brings the connection that it is given to the wanted revision."""
+"""Alembic's entry point: migrates the given connection to the requested revision."""
 
 from alembic import context
 

@@ -1,1 +1,2 @@
-"""Configuration of hosts: groups, sites, bans, ingress filters."""
+"""Policies: sensor groups, sites, bans, ingress filters, detection rules, actions, feeds, and alert
+workflow."""

@@ -1,9 +1,9 @@
-"""Actions of sources: what happens when a rule, a feed or a watchlist finds something.
+"""Actions of sources: the consequences when a rule, a feed or a watchlist has a hit.
 
-The alert action of a source is one row, or none where it is as its kind has it by default
-(`model/findings/action.py`). Mail belongs to a user: everybody switches their own. Rows whose
-source is `EVERY_SOURCE` hold for all sources of a kind; those of rules also for what the server
-itself reports.
+The alert action of a source is a row, or none if it equals the default of the source's kind
+(`model/findings/action.py`). Mail actions belong to a user, who switches them on or off. Rows with
+the source `EVERY_SOURCE` apply to all sources of a kind; such rows of rules also apply to
+detections of the server itself.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,19 +11,25 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
-from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import ACTIONS_OF_A_SOURCE_MAX, SOURCES_PER_STATEMENT
+from vedette.errors import NotFoundError
+from vedette.limits import Limit
 from vedette.model.findings.action import ALERTS_BY_DEFAULT, EVERY_SOURCE, Action, ActionType
 from vedette.model.findings.detection import Source, SourceKind
+from vedette.state.db.author import current_author
 from vedette.state.db.schema_actions import ACTION
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import ACTIONS
+
+SOURCES_PER_STATEMENT: Limit[int] = 500
+"""Source ids in one statement; both databases limit the number of parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnabledActions:
-    """What a source does now: `is_alerting` whether it makes alerts, `messages` every enabled
-    action but that."""
+    """Current actions of a source: `is_alerting` tells whether it raises alerts, `messages` are all
+    other enabled actions."""
 
     is_alerting: bool
     messages: tuple[Action, ...] = ()
@@ -31,7 +37,7 @@ class EnabledActions:
 
 @dataclass(frozen=True, slots=True)
 class NewAction:
-    """An action to add. `secret` is sealed by the caller, "" for none."""
+    """An action to add. The caller seals `secret`; "" for none."""
 
     source: Source
     type: ActionType
@@ -44,7 +50,8 @@ class NewAction:
 def enabled_actions(
     connection: Connection, sources: Iterable[Source]
 ) -> dict[Source, EnabledActions]:
-    """The actions of each source, in one statement for some hundred of them."""
+    """Maps each source to its enabled actions. Runs one statement per `SOURCES_PER_STATEMENT`
+    sources."""
     wanted = set(sources)
     ids = sorted({EVERY_SOURCE, *(one.id for one in wanted)})
     found: dict[Source, list[Action]] = {}
@@ -58,13 +65,13 @@ def enabled_actions(
 
 
 def of_source(connection: Connection, source: Source) -> list[Action]:
-    """All stored actions of a source, also those that are off, by id."""
+    """Returns all stored actions of a source, enabled or not, sorted by id."""
     query = select(ACTION).where(*_of(source)).order_by(ACTION.c.id)
     return [_action(row) for row in connection.execute(query).mappings()]
 
 
 def get(connection: Connection, source: Source, action_id: int) -> Action:
-    """Raises NotFoundError for one that the source does not have."""
+    """Returns an action of a source. Raises NotFoundError if the source does not have it."""
     row = connection.execute(select(ACTION).where(*_of(source), ACTION.c.id == action_id))
     found = row.mappings().first()
     if found is None:
@@ -73,28 +80,28 @@ def get(connection: Connection, source: Source, action_id: int) -> Action:
 
 
 def by_id(connection: Connection, action_ids: Collection[int]) -> dict[int, Action]:
-    """Those that still exist."""
+    """Maps id to action for those that still exist."""
     query = select(ACTION).where(ACTION.c.id.in_(action_ids))
     return {row["id"]: _action(row) for row in connection.execute(query).mappings()}
 
 
 def webhooks(connection: Connection) -> list[Action]:
-    """Those of all sources that are on, by id."""
+    """Returns the enabled webhooks of all sources, sorted by id."""
     wanted = ACTION.c.type == ActionType.HTTP, ACTION.c.enabled.is_(True)
     rows = connection.execute(select(ACTION).where(*wanted).order_by(ACTION.c.id)).mappings()
     return [_action(row) for row in rows]
 
 
 def sealed_secret(connection: Connection, action_id: int) -> str:
-    """The sealed secret of a webhook; "" without one."""
+    """Returns the sealed secret of a webhook; "" for none."""
     return connection.scalar(select(ACTION.c.secret).where(ACTION.c.id == action_id)) or ""
 
 
 def add(connection: Connection, new: NewAction, now_us: int) -> int:
-    """Its id. Raises ConflictError above `ACTIONS_OF_A_SOURCE_MAX`."""
-    count = select(func.count()).select_from(ACTION).where(*_of(new.source))
-    if (connection.scalar(count) or 0) >= ACTIONS_OF_A_SOURCE_MAX:
-        raise ConflictError(f"a source has at most {ACTIONS_OF_A_SOURCE_MAX} actions")
+    """Adds an action and returns its id. Raises ConflictError above the quota (`ACTIONS`)."""
+    by = current_author()
+    author = by.name if by.kind == "user" else ""
+    check_room(connection, ACTIONS, author, *_of(new.source))
     row = {
         "source_kind": new.source.kind,
         "source_id": new.source.id,
@@ -103,6 +110,7 @@ def add(connection: Connection, new: NewAction, now_us: int) -> int:
         "user_id": new.user_id or None,
         "data": orjson.dumps(new.data).decode(),
         "secret": new.secret,
+        "author": author,
         "changed_us": now_us,
     }
     key = connection.execute(insert(ACTION).values(row)).inserted_primary_key
@@ -118,7 +126,7 @@ def change(
     data: Mapping[str, Any] | None = None,
     secret: str | None = None,
 ) -> None:
-    """Change a stored action; None leaves as it is."""
+    """Changes a stored action; None leaves a value unchanged."""
     values: dict[str, Any] = {"changed_us": now_us}
     if enabled is not None:
         values["enabled"] = enabled
@@ -130,19 +138,30 @@ def change(
 
 
 def remove(connection: Connection, action_id: int) -> None:
-    """Idempotent. Its messages that wait are discarded when their turn comes."""
+    """Deletes an action. Idempotent. Its waiting messages are discarded when they become due."""
     connection.execute(delete(ACTION).where(ACTION.c.id == action_id))
 
 
 def remove_of(connection: Connection, source: Source) -> None:
-    """For who deletes a source."""
+    """Deletes all actions of a source. Call when deleting the source."""
     connection.execute(delete(ACTION).where(*_of(source)))
 
 
-def move(connection: Connection, old: Source, new: Source) -> None:
-    """Give the actions of one source to another, for a watchlist whose id changes."""
+def move(connection: Connection, old: Source, new: Source, mover_id: int | None = None) -> None:
+    """Moves all actions from one source to another, for a watchlist whose id changes. With
+    `mover_id`, personal actions of other users stay."""
+    which = list(_of(old))
+    if mover_id is not None:
+        which.append(ACTION.c.user_id.is_(None) | (ACTION.c.user_id == mover_id))
     values = {"source_kind": new.kind, "source_id": new.id}
-    connection.execute(update(ACTION).where(*_of(old)).values(values))
+    connection.execute(update(ACTION).where(*which).values(values))
+
+
+def move_of_others(connection: Connection, old: Source, new: Source, user_id: int) -> None:
+    """Like `move`, but only for personal actions of users other than `user_id`."""
+    which = (*_of(old), ACTION.c.user_id.is_not(None), ACTION.c.user_id != user_id)
+    values = {"source_kind": new.kind, "source_id": new.id}
+    connection.execute(update(ACTION).where(*which).values(values))
 
 
 def _enabled(source: Source, found: Mapping[Source, list[Action]]) -> EnabledActions:
@@ -151,13 +170,13 @@ def _enabled(source: Source, found: Mapping[Source, list[Action]]) -> EnabledAct
     is_on = source.kind in ALERTS_BY_DEFAULT
     for action in (*general, *own):
         if action.type is ActionType.ALERT and action.source.kind == source.kind:
-            is_on = action.enabled  # the source's own comes last
+            is_on = action.enabled  # the source's own action takes precedence
     messages = [one for one in (*general, *own) if one.enabled and one.type is not ActionType.ALERT]
     return EnabledActions(is_on, tuple(messages))
 
 
 _GENERAL_KIND: Final[Mapping[SourceKind, SourceKind]] = {"server": "rule"}
-"""Kinds whose general messages are those of another kind."""
+"""Kinds that use the general messages of another kind."""
 
 
 def _of(source: Source) -> tuple[Any, Any]:

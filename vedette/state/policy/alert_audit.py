@@ -1,30 +1,34 @@
-"""The audit of bulk changes of alerts: who changed how many, which, and what they became."""
+"""Audit of bulk changes of alerts: author, number, selection and assigned values."""
 
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
 
-from vedette.limits import ALERT_AUDIT_SHOWN_MAX
+from vedette.limits import Limit
 from vedette.state.db.schema_alerts import ALERT_AUDIT
 
+ALERT_AUDIT_SHOWN_MAX: Limit[int] = 1_000
+"""Bulk changes that the audit lists, newest first."""
+
+
 INTERRUPTED = -1
-"""`changed` of a change whose end was not recorded: the server was stopped during it."""
+"""Value of `changed` if the end of a change was not recorded: the server stopped during it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertAudit:
-    """One bulk change."""
+    """Record of a bulk change of alerts."""
 
     id: int
     time_us: int
     user_id: int
     username: str
     selected: str
-    """The query, or how many ids."""
+    """The query, or the number of ids."""
     changes: str
-    """JSON of what was set."""
+    """JSON of the assigned values."""
     changed: int
-    """Alerts that were not so already; `INTERRUPTED`."""
+    """Alerts whose values differed before; or `INTERRUPTED`."""
     change_id: int
 
 
@@ -38,7 +42,7 @@ def begin(
     changes: str,
     change_id: int,
 ) -> int:
-    """Records a change before it is made; its id."""
+    """Records a change before it is made and returns the audit id."""
     values = {
         "time_us": time_us,
         "user_id": user_id,
@@ -61,6 +65,6 @@ def finish(connection: Connection, audit_id: int, changed: int) -> None:
 
 
 def newest(connection: Connection) -> list[AlertAudit]:
-    """The newest first."""
+    """Returns the bulk changes, newest first."""
     query = select(ALERT_AUDIT).order_by(ALERT_AUDIT.c.id.desc()).limit(ALERT_AUDIT_SHOWN_MAX)
     return [AlertAudit(**row) for row in connection.execute(query).mappings()]

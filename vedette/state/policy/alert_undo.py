@@ -1,4 +1,4 @@
-"""What alerts were before a bulk change, for as long as it can be taken back."""
+"""Earlier states of alerts, stored while a bulk change can be undone."""
 
 from dataclasses import asdict, dataclass
 
@@ -9,7 +9,7 @@ from vedette.state.db.schema_alerts import ALERT_UNDO
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One bulk change."""
+    """A bulk change that can be undone."""
 
     change_id: int
     user_id: int
@@ -21,22 +21,22 @@ class Kept:
 
 
 def keep(connection: Connection, kept: Kept) -> None:
-    """Keeps it."""
+    """Stores the earlier states of a bulk change."""
     connection.execute(insert(ALERT_UNDO).values(asdict(kept)))
 
 
 def get(connection: Connection, change_id: int) -> Kept | None:
-    """The change with this id, also one whose time has passed."""
+    """Returns the change with this id, even if it has expired, or None."""
     query = select(ALERT_UNDO).where(ALERT_UNDO.c.change_id == change_id)
     row = connection.execute(query).mappings().first()
     return None if row is None else Kept(**row)
 
 
 def remove(connection: Connection, change_id: int) -> None:
-    """Removes one change."""
+    """Deletes the change with this id, if it exists."""
     connection.execute(delete(ALERT_UNDO).where(ALERT_UNDO.c.change_id == change_id))
 
 
 def delete_old(connection: Connection, now_us: int) -> None:
-    """Deletes the changes whose time has passed. A job does, which asks the clock guard."""
+    """Deletes expired changes. Called by a job that consults the clock guard."""
     connection.execute(delete(ALERT_UNDO).where(ALERT_UNDO.c.expires_us < now_us))

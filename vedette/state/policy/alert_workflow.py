@@ -1,21 +1,26 @@
-"""What the cloud side keeps of alerts besides the alerts: why they were closed, notes, and what
-search v7 shows of those that detection raised after they had settled."""
+"""Data of the cloud side about alerts, outside the alert rows: closure reasons, notes, and the
+times that search v7 shows for alerts that a further detection raised after they had settled."""
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
-from vedette.errors import BadRequestError, NotFoundError
-from vedette.limits import ALERT_NOTES_MAX, STATE_ROWS_PER_STATEMENT
+from vedette.errors import NotFoundError
+from vedette.limits import Limit
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema_cloud_jobs import ALERT_NOTE, ALERT_SETTLED, ALERT_WORKFLOW
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import ALERT_NOTES
+
+STATE_ROWS_PER_STATEMENT: Limit[int] = 500
+"""Alert ids in one statement; SQLite allows at least 999 parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """The last change of an alert by the cloud side. "" is not said."""
+    """Last change of an alert by the cloud side; "" for a value that was not given."""
 
     closure_reason: str
     determination: str
@@ -25,7 +30,7 @@ class Workflow:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Times of an alert as they were when it settled, epoch microseconds."""
+    """Times (epoch us) of an alert at the moment when it settled."""
 
     first_event_us: int
     last_event_us: int
@@ -34,7 +39,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class AlertExtras:
-    """What is kept of some alerts, by id."""
+    """Stored data of some alerts, by alert id."""
 
     workflows: Mapping[str, Workflow] = field(default_factory=dict)
     settled: Mapping[str, Settled] = field(default_factory=dict)
@@ -49,7 +54,7 @@ class Note:
 
 
 def extras(database: Database, alert_ids: Sequence[str]) -> AlertExtras:
-    """What is kept of some alerts. Most have nothing."""
+    """Returns the stored data of some alerts; most alerts have none."""
     workflows: dict[str, Workflow] = {}
     settled: dict[str, Settled] = {}
     with database.reading() as connection:
@@ -70,7 +75,7 @@ def extras(database: Database, alert_ids: Sequence[str]) -> AlertExtras:
 
 
 def keep_workflow(connection: Connection, alert_ids: Sequence[str], workflow: Workflow) -> None:
-    """Keeps the change of some alerts in the place of the one before."""
+    """Stores a change for some alerts, replacing the previous one."""
     for some in _slices(alert_ids):
         connection.execute(delete(ALERT_WORKFLOW).where(ALERT_WORKFLOW.c.alert_id.in_(some)))
         connection.execute(
@@ -89,7 +94,7 @@ def keep_workflow(connection: Connection, alert_ids: Sequence[str], workflow: Wo
 
 
 def keep_settled(connection: Connection, settled: Mapping[str, Settled]) -> None:
-    """Keeps the times of alerts that are about to be raised; those that are kept already stay."""
+    """Stores the times of alerts that are about to be raised; existing times stay."""
     for alert_id, one in settled.items():
         connection.execute(
             insert_new(connection, ALERT_SETTLED),
@@ -103,12 +108,10 @@ def keep_settled(connection: Connection, settled: Mapping[str, Settled]) -> None
 
 
 def add_note(database: Database, alert_id: str, text: str, author: str, now_us: int) -> Note:
-    """Raises BadRequestError beyond `ALERT_NOTES_MAX`."""
+    """Adds a note to an alert. Raises BadRequestError above the quota (`ALERT_NOTES`)."""
     note = Note(secrets.token_hex(16), text, author, now_us)
-    of_alert = select(func.count()).where(ALERT_NOTE.c.alert_id == alert_id)
     with database.writing() as connection:
-        if (connection.scalar(of_alert) or 0) >= ALERT_NOTES_MAX:
-            raise BadRequestError(f"the alert has {ALERT_NOTES_MAX} notes already")
+        check_room(connection, ALERT_NOTES, author, ALERT_NOTE.c.alert_id == alert_id)
         insert_note(connection, alert_id, note)
     return note
 
@@ -126,7 +129,7 @@ def insert_note(connection: Connection, alert_id: str, note: Note) -> None:
 
 
 def notes_of(database: Database, alert_id: str) -> list[Note]:
-    """In the order they were written."""
+    """Returns the notes of an alert, oldest first."""
     query = (
         select(ALERT_NOTE)
         .where(ALERT_NOTE.c.alert_id == alert_id)
@@ -140,7 +143,7 @@ def notes_of(database: Database, alert_id: str) -> list[Note]:
 
 
 def remove_note(database: Database, alert_id: str, note_id: str) -> None:
-    """Raises NotFoundError."""
+    """Deletes a note. Raises NotFoundError."""
     with database.writing() as connection:
         gone = connection.execute(
             delete(ALERT_NOTE).where(ALERT_NOTE.c.alert_id == alert_id, ALERT_NOTE.c.id == note_id)

@@ -1,7 +1,7 @@
-"""The application-control server that watchlist hits are exported to (docs/api-objects.md).
+"""The application-control server to which watchlist hits are exported (docs/api-objects.md).
 
-Its token is sealed, and dropped when another server is named: a token must not go to a host that
-somebody else chose.
+Its token is sealed, and dropped when the server's address changes, so that the token never goes to
+a host that another person chose.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -21,12 +21,12 @@ _AUDITED: Final = {
     "is_exporting": "watchlist_export",
     "sealed_token": "auth_token",
 }
-"""Names of the settings for people."""
+"""Maps each field to the setting's name in the audit log."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppControl:
-    """As stored. `sealed_token` "" for none."""
+    """Stored settings. `sealed_token` is "" for none."""
 
     server_url: str = ""
     is_verified: bool = True
@@ -35,7 +35,7 @@ class AppControl:
 
 
 def load(connection: Connection) -> AppControl:
-    """The settings, or the defaults before anybody made them."""
+    """Returns the settings, or the defaults if none are stored."""
     text = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _NAME))
     if text is None:
         return AppControl()
@@ -53,7 +53,7 @@ def change(
     is_exporting: bool | None = None,
     sealed_token: str | None = None,
 ) -> AppControl:
-    """Change what is given, and write it into the audit log; the settings then."""
+    """Changes the given settings, writes an audit entry, and returns the resulting settings."""
     known = load(connection)
     new = known
     if server_url is not None and server_url.lower() != known.server_url.lower():
@@ -74,7 +74,7 @@ def change(
 
 
 def _audit_entry(known: AppControl, new: AppControl) -> Entry:
-    """What differs, with `(set)` in place of the token."""
+    """Returns an entry with the differing settings; `(set)` replaces the token."""
     before, after = asdict(known), asdict(new)
     differing = [name for name in before if before[name] != after[name]]
     for values in (before, after):

@@ -1,7 +1,7 @@
-"""The approved list: addresses from which the API may be called, while approving is on.
+"""The approved list: addresses from which the API may be called while approval is on.
 
-Sensors and senders of telemetry are not concerned. A server reads the list again every few seconds,
-so that a change is in force everywhere well within the 30 seconds that clients are promised.
+It does not restrict sensors and senders of telemetry. A server rereads the list every few seconds,
+so that a change takes effect everywhere within the 30 seconds that clients are promised.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,11 @@ from threading import Lock
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from vedette import limits
-from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.errors import BadRequestError, NotFoundError
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import APPROVED_ADDRESS, SWITCH
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import APPROVED_ADDRESSES
 
 _SWITCH = "approved addresses"
 
@@ -30,23 +31,22 @@ class ApprovedNetwork:
 
 
 def entries(database: Database) -> list[ApprovedNetwork]:
-    """Every entry, by id."""
+    """Returns all entries, sorted by id."""
     with database.reading() as connection:
         return _entries(connection)
 
 
 def add(database: Database, texts: Sequence[str]) -> list[int]:
-    """The ids of new entries, in order; that of an older one for a network that is listed already.
+    """Adds entries and returns their ids in order; a network that is already listed keeps its id.
 
-    Raises BadRequestError, with the first text that is no address or block; nothing is added then.
-    ConflictError above the limit of entries.
+    Raises BadRequestError for the first text that is neither address nor block, and then adds
+    nothing; ConflictError above the quota of entries.
     """
     networks = [_text(parsed(text)) for text in texts]
     with database.writing() as connection:
         known = {entry.network: entry.id for entry in _entries(connection)}
         new = [one for one in dict.fromkeys(networks) if one not in known]
-        if len(known) + len(new) > limits.APPROVED_ADDRESSES_MAX:
-            raise ConflictError(f"there can be {limits.APPROVED_ADDRESSES_MAX} approved addresses")
+        check_room(connection, APPROVED_ADDRESSES, adding=len(new))
         for network in new:
             query = (
                 insert(APPROVED_ADDRESS).values(network=network).returning(APPROVED_ADDRESS.c.id)
@@ -56,7 +56,7 @@ def add(database: Database, texts: Sequence[str]) -> list[int]:
 
 
 def remove(database: Database, entry_id: int) -> None:
-    """Raises NotFoundError."""
+    """Deletes an entry. Raises NotFoundError."""
     with database.writing() as connection:
         query = delete(APPROVED_ADDRESS).where(APPROVED_ADDRESS.c.id == entry_id)
         if not connection.execute(query).rowcount:
@@ -70,7 +70,7 @@ def is_enabled(database: Database) -> bool:
 
 
 def enable(database: Database, wanted: bool) -> None:
-    """Switches approving on or off. Idempotent."""
+    """Switches approval on or off. Idempotent."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, SWITCH), {"name": _SWITCH, "is_on": False})
         is_other = SWITCH.c.is_on.is_not(wanted)
@@ -80,8 +80,8 @@ def enable(database: Database, wanted: bool) -> None:
 
 
 def parsed(text: str) -> Network:
-    """An address or block; IPv4 mapped into IPv6 becomes IPv4. Raises BadRequestError, also for a
-    zone: addresses of callers are compared without theirs."""
+    """Parses an address or block; converts IPv4-mapped IPv6 to IPv4. Raises BadRequestError, also
+    for an address with a zone, since callers' addresses are compared without zones."""
     if "%" in text:
         raise BadRequestError(f"ipaddr: write {text[:60]!r} without its zone")
     try:
@@ -108,20 +108,20 @@ class ApprovedAddresses:
         self._database = database
         self._lock = Lock()
         self.own_tokens: set[str] = set()
-        """Ids of tokens in `server.json`: commands on this machine (backups, doctor) call with them
-        whatever the list holds. `bootstrap/local_access.py` fills it."""
+        """Ids of the tokens in `server.json`. Commands on this machine (backups, doctor) use them
+        regardless of the list. `bootstrap/local_access.py` adds them."""
         self._is_on = False
         self._networks: tuple[Network, ...] = ()
 
     def allow(self, address: str) -> bool:
-        """Whether the API may be called from an address; an unknown one only while approving is
-        off. Does not touch the database: `refresh` does."""
+        """Whether the API may be called from an address. An unknown address ("") is allowed only
+        while approval is off. Never reads the database; `refresh` does."""
         with self._lock:
             is_on, networks = self._is_on, self._networks
         return not is_on or (bool(address) and is_in(address, networks))
 
     def refresh(self) -> None:
-        """Reads the list again. A job calls it, and whoever changes the list."""
+        """Rereads the list. Called by a job, and after changes of the list."""
         with self._database.reading() as connection:
             is_on = _is_enabled(connection)
             networks = tuple(ip_network(entry.network) for entry in _entries(connection))
@@ -130,7 +130,7 @@ class ApprovedAddresses:
 
 
 def is_in(address: str, networks: Iterable[Network]) -> bool:
-    """Whether an address is in one of the networks; what is no address is in none."""
+    """Whether an address is in one of the networks. Text that is not an address is in none."""
     try:
         found = ip_address(address)
     except ValueError:

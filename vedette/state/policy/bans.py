@@ -1,66 +1,53 @@
-"""Banned programs, by md5: who banned what and why, and what the bans blocked.
+"""Bans of programs by MD5: author, reason, history and number of blocks.
 
-A ban is never deleted, only disabled: its history stays, and sensors that were offline learn what
-was disabled. The version of the list rises whenever a ban is enabled or disabled.
+A ban is never deleted, only disabled: its history remains, and sensors that were offline fetch the
+change. The version of the list increases whenever a ban is enabled or disabled.
 
-The SHA-256 of a ban is that of a verified copy of the file (`respond/binary_copies.py`), never one
-that a sender claims: a false claim would let the banned file pass.
+The SHA-256 of a ban is that of a verified copy of the file (`respond/binary_copies.py`), never a
+value that a sender claims: a false claim would let the banned file run.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import Connection, RowMapping, case, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    RowMapping,
+    Text,
+    bindparam,
+    case,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import BAN_REASON_CHARS_MAX
+from vedette.limits import BAN_REASON_CHARS_MAX, Limit
+from vedette.record.columns import from_row
+from vedette.record.objects.ban import Ban, BanAudit
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import BAN, BAN_AUDIT, SENSOR
 from vedette.state.db.schema_fleet import STORED_FILE
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import BANS
+
+BANS_ENDED_MAX: Limit[int] = 200
+"""Maximum bans that one round expires; the next round continues."""
+
 
 _VERSION = "ban_version"
 
 
 @dataclass(frozen=True, slots=True)
 class BanAuthor:
-    """Who changes a ban."""
+    """The user who changes a ban."""
 
     user_id: int
     username: str
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """One change of a ban. Times in epoch microseconds."""
-
-    time_us: int
-    user_id: int
-    username: str
-    text: str
-    enabled: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Ban:
-    """A stored ban; `user_id`, `username` and `time_us` are of its latest change."""
-
-    md5: str
-    sha256: str
-    """Of a verified copy, "" without one."""
-    text: str
-    enabled: bool
-    user_id: int
-    username: str
-    time_us: int
-    block_count: int
-    last_block_us: int
-    last_block_sensor_id: int
-    last_block_hostname: str
-    version: int
-    expires_us: int = 0
-    """When it ends by itself; 0: never."""
-    audit: tuple[Audit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,39 +66,39 @@ class Reporter:
     sensor_id: int
     hostname: str
     number: int = 0
-    """Identifies the list, so that a repeated check-in is not counted twice. 0: unknown."""
+    """Number of the report, so that a repeated check-in is not counted twice; 0: unknown."""
 
 
 def version(connection: Connection) -> int:
-    """The current version of the list; 0 before the first ban."""
+    """Returns the current version of the list; 0 before the first ban."""
     return list_versions.current(connection, _VERSION)
 
 
 def changed_since(connection: Connection, since: int) -> list[Ban]:
-    """The bans that were enabled or disabled after a version, without their audit."""
+    """Returns the bans that were enabled or disabled after version `since`, without their audit."""
     query = _QUERY.where(BAN.c.version > since).order_by(BAN.c.md5)
     return [_ban(row) for row in connection.execute(query).mappings()]
 
 
 def all_bans(database: Database) -> list[Ban]:
-    """Every ban, enabled or not, by md5."""
+    """Returns all bans, enabled or not, sorted by MD5."""
     with database.reading() as connection:
-        history: dict[str, list[Audit]] = {}
+        history: dict[str, list[BanAudit]] = {}
         for row in connection.execute(select(BAN_AUDIT).order_by(BAN_AUDIT.c.id)).mappings():
-            history.setdefault(row["md5"], []).append(_audit(row))
+            history.setdefault(row["md5"], []).append(from_row(BanAudit, row))
         rows = connection.execute(_QUERY.order_by(BAN.c.md5)).mappings()
         return [_ban(row, history.get(row["md5"], ())) for row in rows]
 
 
 def get(database: Database, md5: str) -> Ban:
-    """Raises NotFoundError."""
+    """Returns the ban of this MD5. Raises NotFoundError."""
     with database.reading() as connection:
         return _get(connection, md5)
 
 
 def of_file(database: Database, sha256: str) -> Ban | None:
-    """The ban of the file with this SHA-256 (lower case), where its bytes, of which the server
-    has a copy, say which MD5 it has."""
+    """Returns the ban of the file with this SHA-256 (lower case), or None. Only finds files of
+    which the server has a verified copy, whose MD5 it therefore knows."""
     same = (STORED_FILE.c.sha256 == sha256) & (STORED_FILE.c.sensor_id == 0)
     with database.reading() as connection:
         query = _QUERY.where(BAN.c.md5.in_(select(STORED_FILE.c.md5).where(same)))
@@ -129,16 +116,19 @@ def add(
     enabled: bool = True,
     expires_us: int = 0,
 ) -> Ban:
-    """Ban a program, also one whose ban was disabled. With `enabled` false the ban is only
-    recorded and never in force. Raises ConflictError when it is banned already."""
+    """Bans a program, or enables its disabled ban. If `enabled` is false, only stores the ban.
+    Raises ConflictError if the program is already banned, and above the quota (`BANS`)."""
     with database.writing() as connection:
         known = connection.execute(select(BAN.c.enabled).where(BAN.c.md5 == md5)).first()
         if known is not None and known.enabled:
             raise ConflictError(f"{md5} is banned already")
         values: dict[str, object] = {
-            "text": _checked(text), "enabled": enabled, "expires_us": expires_us,
-        }  # fmt: skip
+            "text": _checked(text),
+            "enabled": enabled,
+            "expires_us": expires_us,
+        }
         if enabled:
+            check_room(connection, BANS, by.user_id)
             values["version"] = list_versions.rise(connection, _VERSION)
         if known is None:
             connection.execute(insert(BAN).values(md5=md5, **values))
@@ -156,8 +146,8 @@ def change(
     now_us: int,
     check: Callable[[Ban], None] | None = None,
 ) -> Ban:
-    """Enable or disable a ban, or change its reason; None leaves as it is. `check` refuses by
-    raising. Raises NotFoundError."""
+    """Enables or disables a ban, or changes its reason; None leaves a value unchanged. `check` may
+    raise to reject the change. Raises NotFoundError, and ConflictError above the quota (`BANS`)."""
     with database.writing() as connection:
         connection.execute(select(BAN.c.md5).where(BAN.c.md5 == md5).with_for_update())
         known = _get(connection, md5)
@@ -167,6 +157,8 @@ def change(
         if text is not None and text != known.text:
             values["text"] = _checked(text)
         if enabled is not None and enabled != known.enabled:
+            if enabled:
+                check_room(connection, BANS, by.user_id)
             values |= {"enabled": enabled, "version": list_versions.rise(connection, _VERSION)}
             values["expires_us"] = 0
         if values:
@@ -175,14 +167,14 @@ def change(
 
 
 def end_expired(database: Database, now_us: int) -> int:
-    """Disables the bans whose time has come; returns how many."""
+    """Disables expired bans, at most BANS_ENDED_MAX. Returns their number."""
     is_over = BAN.c.enabled & (BAN.c.expires_us > 0) & (BAN.c.expires_us <= now_us)
     query = select(BAN.c.md5).where(is_over)
     with database.reading() as connection:
         if connection.scalar(query.limit(1)) is None:
             return 0
     with database.writing() as connection:
-        due = list(connection.scalars(query))
+        due = list(connection.scalars(query.limit(BANS_ENDED_MAX)))
         if not due:
             return 0
         version = list_versions.rise(connection, _VERSION)
@@ -193,28 +185,44 @@ def end_expired(database: Database, now_us: int) -> int:
 
 
 def count_blocks(database: Database, reporter: Reporter, blocks: Iterable[BlockedProgram]) -> None:
-    """Add the blocks that a sensor reports; programs that were never banned do not count, and
-    neither does a list that was counted already."""
+    """Adds the blocks that a sensor reports. Ignores programs without a ban, and a report that was
+    already counted."""
+    counted = sorted(blocks, key=lambda one: (one.md5, one.time_us))
+    rows = [
+        {
+            "of_md5": one.md5,
+            "more": one.count,
+            "at_us": one.time_us,
+            "of_sensor": reporter.sensor_id,
+            "of_host": reporter.hostname,
+        }
+        for one in counted
+    ]
     with database.writing() as connection:
         if reporter.number and not _is_new(connection, reporter):
             return
-        for block in sorted(blocks, key=lambda one: (one.md5, one.time_us)):
-            is_newer = BAN.c.last_block_us <= block.time_us
-            last = {
-                "last_block_sensor_id": reporter.sensor_id,
-                "last_block_hostname": reporter.hostname,
-                "last_block_us": block.time_us,
-            }
-            connection.execute(
-                update(BAN)
-                .where(BAN.c.md5 == block.md5)
-                .values(
-                    block_count=BAN.c.block_count + block.count,
-                    **{
-                        name: case((is_newer, new), else_=BAN.c[name]) for name, new in last.items()
-                    },
-                )
-            )
+        if rows:
+            connection.execute(_COUNT_BLOCKS, rows)
+
+
+_AT_US: Final = bindparam("at_us", type_=BigInteger)
+_IS_NEWER: Final = BAN.c.last_block_us <= _AT_US
+_COUNT_BLOCKS: Final = (
+    update(BAN)
+    .where(BAN.c.md5 == bindparam("of_md5"))
+    .values(
+        block_count=BAN.c.block_count + bindparam("more", type_=BigInteger),
+        last_block_sensor_id=case(
+            (_IS_NEWER, bindparam("of_sensor", type_=BigInteger)),
+            else_=BAN.c.last_block_sensor_id,
+        ),
+        last_block_hostname=case(
+            (_IS_NEWER, bindparam("of_host", type_=Text)), else_=BAN.c.last_block_hostname
+        ),
+        last_block_us=case((_IS_NEWER, _AT_US), else_=BAN.c.last_block_us),
+    )
+)
+"""A single statement for a whole report, which has up to `SENSOR_LIST_MAX` programs."""
 
 
 _VERIFIED_SHA256 = (
@@ -229,7 +237,7 @@ _QUERY = select(
 
 
 def _is_new(connection: Connection, reporter: Reporter) -> bool:
-    """Whether a list of blocks differs from the sensor's last one, which it replaces."""
+    """Whether the report differs from the sensor's last one. Stores its number."""
     changed = connection.execute(
         update(SENSOR)
         .where(SENSOR.c.id == reporter.sensor_id, SENSOR.c.blocks_number != reporter.number)
@@ -254,7 +262,7 @@ def _get(connection: Connection, md5: str) -> Ban:
     if row is None:
         raise NotFoundError(f"{md5[:40]!r} was never banned")
     query = select(BAN_AUDIT).where(BAN_AUDIT.c.md5 == md5).order_by(BAN_AUDIT.c.id)
-    return _ban(row, [_audit(one) for one in connection.execute(query).mappings()])
+    return _ban(row, [from_row(BanAudit, one) for one in connection.execute(query).mappings()])
 
 
 def _checked(text: str) -> str:
@@ -263,10 +271,5 @@ def _checked(text: str) -> str:
     return text
 
 
-def _audit(row: RowMapping) -> Audit:
-    return Audit(row["time_us"], row["user_id"], row["username"], row["text"], row["enabled"])
-
-
-def _ban(row: RowMapping, audit: Iterable[Audit] = ()) -> Ban:
-    names = (name for name in Ban.__slots__ if name != "audit")
-    return Ban(**{name: row[name] for name in names}, audit=tuple(audit))
+def _ban(row: RowMapping, audit: Iterable[BanAudit] = ()) -> Ban:
+    return from_row(Ban, row, audit=tuple(audit))

@@ -1,87 +1,41 @@
-"""Stored feeds: their record, when they are to be synchronised, and how that went.
+"""Stored feeds: definition, synchronization schedule, and results.
 
-Secrets are sealed (`state/db/sealing.py`), are never part of a `Feed`, and are dropped when the URL
-leads to another server: whoever may change a feed could send them there.
+Secrets are sealed (`state/db/sealing.py`) and never part of a `Feed`. They are dropped when the URL
+changes to another server: otherwise anyone who may change a feed could redirect them there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
-from vedette.limits import FEED_ERROR_CHARS_MAX, FEED_ERRORS_MAX, FEEDS_MAX
+from vedette.limits import FEED_ERROR_CHARS_MAX, FEED_ERRORS_MAX
 from vedette.model.findings.tag import YARA_FEED
 from vedette.model.threat.feed import BrokenPart
+from vedette.record.columns import from_row
+from vedette.record.objects.feed import Feed, server_of
 from vedette.state.db import list_versions
 from vedette.state.db.audit_log import Entry, note
 from vedette.state.db.database import Database
 from vedette.state.db.schema_feeds import FEED, FEED_ERROR
 from vedette.state.db.sealing import Sealing
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import FEEDS
 
 CHANGES: Final = 1
 EVERYTHING: Final = 2
-"""How much a synchronisation takes: new and newer reports, or all with what was deleted."""
+"""Extent of a synchronization: new and newer reports, or all reports including deletions."""
 
 SECRETS: Final = ("password", "ssl_client_key")
 
 _VERSION: Final = "indicator_version"
-_PORTS: Final = {"http": 80, "https": 443}
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """A stored feed. Times in epoch microseconds, 0 for never."""
-
-    id: int
-    name: str
-    display_name: str
-    feed_url: str
-    provider_url: str
-    enabled: bool
-    manually_added: bool
-    summary: str | None
-    tech_data: str | None
-    category: str | None
-    icon: str | None
-    icon_small: str | None
-    requires: str | None
-    requires_what: str | None
-    requires_who: str | None
-    ssl_client_crt: str | None
-    username: str | None
-    position: int | None
-    use_proxy: bool | None
-    validate_server_cert: bool | None
-    provider_rating: float | None
-    local_rating: float | None
-    sync_wanted: int
-    sync_requested_us: int
-    sync_started_us: int
-    synced_us: int
-    full_synced_us: int
-    next_sync_us: int
-    failures: int
-    last_error: str
-    etag: str
-    format: str
-    reports_read: int
-    reports_changed: int
-    reports_deleted: int
-    iocs_read: int
-    errors: int
-
-    @property
-    def rating(self) -> float | None:
-        """What it is worth, 0 to 5: what somebody here says, else its provider."""
-        return self.provider_rating if self.local_rating is None else self.local_rating
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The secrets of a feed in clear, "" for none."""
+    """Decrypted secrets of a feed; "" for none."""
 
     password: str
     ssl_client_key: str
@@ -89,7 +43,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """How a synchronisation went."""
+    """Result of a synchronization."""
 
     is_full: bool
     etag: str
@@ -100,22 +54,24 @@ class SyncResult:
     iocs_read: int
     errors: int
     kept_errors: Sequence[BrokenPart] = ()
+    problem: str = ""
+    """Problem of a document that was read completely."""
 
 
 def all_feeds(database: Database) -> list[Feed]:
-    """By id."""
+    """Returns all feeds, sorted by id."""
     with database.reading() as connection:
         return [_feed(row) for row in connection.execute(_QUERY.order_by(FEED.c.id)).mappings()]
 
 
 def get(database: Database, feed_id: int) -> Feed:
-    """Raises NotFoundError."""
+    """Returns the feed with this id. Raises NotFoundError."""
     with database.reading() as connection:
         return _get(connection, feed_id)
 
 
 def named(database: Database, name: str) -> Feed:
-    """By name, in any case. Raises NotFoundError."""
+    """Returns the feed with this name, case-insensitive. Raises NotFoundError."""
     with database.reading() as connection:
         condition = FEED.c.folded_name == name.lower()
         row = connection.execute(_QUERY.where(condition)).mappings().first()
@@ -125,19 +81,18 @@ def named(database: Database, name: str) -> Feed:
 
 
 def names(connection: Connection) -> dict[int, str]:
-    """Names of all feeds by id."""
+    """Maps id to name for all feeds."""
     rows = connection.execute(select(FEED.c.id, FEED.c.name))
     return {row.id: row.name for row in rows}
 
 
 def add(database: Database, members: Mapping[str, Any], sealing: Sealing, now_us: int) -> Feed:
-    """Add a feed with columns of `Feed` and secrets; its first synchronisation is due at once.
+    """Adds a feed with columns of `Feed` and secrets; its first synchronization is due at once.
 
-    Raises ConflictError for a name that is taken, and above `FEEDS_MAX`.
+    Raises ConflictError for a name that is taken, and above the quota (`FEEDS`).
     """
     with database.writing() as connection:
-        if (connection.scalar(select(func.count()).select_from(FEED)) or 0) >= FEEDS_MAX:
-            raise ConflictError(f"more than {FEEDS_MAX} feeds")
+        check_room(connection, FEEDS)
         name = str(members["name"])
         _check_name(connection, name, 0)
         plain = {key: value for key, value in members.items() if key not in SECRETS}
@@ -156,9 +111,9 @@ def change(
     now_us: int,
     check: Callable[[Feed], None] | None = None,
 ) -> Feed:
-    """Change columns of a feed and its secrets; what is not given stays, but the secrets where the
-    URL leads to another server. `check` refuses by raising. Raises NotFoundError and
-    ConflictError."""
+    """Changes the given columns and secrets of a feed; other values stay. If the URL changes to
+    another server, secrets that are not given are dropped. `check` may raise to reject the change.
+    Raises NotFoundError and ConflictError."""
     with database.writing() as connection:
         connection.execute(select(FEED.c.id).where(FEED.c.id == feed_id).with_for_update())
         known = _get(connection, feed_id)
@@ -189,7 +144,8 @@ def change(
 def remove(
     database: Database, feed_id: int, within: Callable[[Connection], None] | None = None
 ) -> None:
-    """Raises NotFoundError. `within` removes what else belongs to the feed."""
+    """Deletes a feed. `within` deletes dependent data in the same transaction. Raises
+    NotFoundError."""
     with database.writing() as connection:
         _get(connection, feed_id)
         if within is not None:
@@ -199,7 +155,8 @@ def remove(
 
 
 def credentials(database: Database, feed_id: int, sealing: Sealing) -> Credentials:
-    """The secrets of a feed. Raises NotFoundError, and UnavailableError as `Sealing.open`."""
+    """Decrypts the secrets of a feed. Raises NotFoundError, and UnavailableError like
+    `Sealing.open`."""
     with database.reading() as connection:
         columns = [FEED.c[f"{name}_sealed"] for name in SECRETS]
         row = connection.execute(select(*columns).where(FEED.c.id == feed_id)).first()
@@ -212,27 +169,17 @@ def credentials(database: Database, feed_id: int, sealing: Sealing) -> Credentia
 
 
 def has_secrets(database: Database, feed_id: int) -> dict[str, bool]:
-    """Which secrets are stored, by name."""
+    """Maps each secret's name to whether it is stored."""
     columns = [FEED.c[f"{name}_sealed"] for name in SECRETS]
     with database.reading() as connection:
         row = connection.execute(select(*columns).where(FEED.c.id == feed_id)).first()
     return dict(zip(SECRETS, map(bool, row or ("", "")), strict=True))
 
 
-def server_of(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port that a URL leads to."""
-    split = urlsplit(url)
-    try:
-        port = split.port
-    except ValueError:
-        port = None
-    return split.scheme, (split.hostname or "").lower(), port or _PORTS.get(split.scheme, 0)
-
-
 def request_sync(database: Database, feed_id: int, how: int, now_us: int) -> None:
-    """Have a feed synchronised soon, `CHANGES` or `EVERYTHING`.
+    """Schedules an immediate synchronization, `CHANGES` or `EVERYTHING`.
 
-    Raises NotFoundError, and ConflictError for a feed that is disabled.
+    Raises NotFoundError, and ConflictError for a disabled feed.
     """
     with database.writing() as connection:
         feed = _get(connection, feed_id)
@@ -245,7 +192,7 @@ def request_sync(database: Database, feed_id: int, how: int, now_us: int) -> Non
 
 
 def due(database: Database, now_us: int) -> list[Feed]:
-    """Enabled feeds to synchronise now, those that were asked for first."""
+    """Returns the enabled feeds to synchronize now; explicitly requested ones first."""
     condition = FEED.c.enabled & ((FEED.c.sync_wanted > 0) | (FEED.c.next_sync_us <= now_us))
     query = _QUERY.where(condition).order_by(FEED.c.sync_wanted.desc(), FEED.c.next_sync_us)
     with database.reading() as connection:
@@ -253,7 +200,7 @@ def due(database: Database, now_us: int) -> list[Feed]:
 
 
 def begin_sync(database: Database, feed_id: int, now_us: int) -> None:
-    """Note that a synchronisation has begun."""
+    """Records that a synchronization has begun."""
     with database.writing() as connection:
         _update(connection, feed_id, {"sync_started_us": now_us})
 
@@ -266,13 +213,13 @@ def note_synced(
     now_us: int,
     next_us: int,
 ) -> None:
-    """Note a synchronisation that reached its end. A request that came in since it began stays."""
+    """Records a completed synchronization. Keeps a request that arrived after it began."""
     with database.writing() as connection:
         values: dict[str, Any] = {
             "synced_us": now_us,
             "next_sync_us": next_us,
             "failures": 0,
-            "last_error": "",
+            "last_error": result.problem[:FEED_ERROR_CHARS_MAX],
             "etag": result.etag,
             "format": result.format,
             "reports_read": result.reports_read,
@@ -297,7 +244,7 @@ def note_failed(
     *,
     next_us: int,
 ) -> None:
-    """Note a synchronisation that failed, and when to try again. What it stored stays."""
+    """Records a failed synchronization and the time of the retry. Stored reports stay."""
     with database.writing() as connection:
         values = {
             "failures": FEED.c.failures + 1,
@@ -311,7 +258,7 @@ def note_failed(
 
 
 def errors_of(database: Database, feed_id: int) -> list[BrokenPart]:
-    """What the latest synchronisation could not read, in the order of the document; at most
+    """Returns the unreadable parts of the latest synchronization in document order, at most
     `FEED_ERRORS_MAX`. Raises NotFoundError."""
     with database.reading() as connection:
         _get(connection, feed_id)
@@ -324,8 +271,8 @@ def errors_of(database: Database, feed_id: int) -> list[BrokenPart]:
 
 
 def note_problem(database: Database, feed_id: int, report_id: str, problem: str) -> None:
-    """Keep what is wrong with what was read, once, with the errors of the latest synchronisation;
-    nothing for a feed that is gone. The next one forgets it."""
+    """Records a problem of a report among the errors of the latest synchronization, once. Ignores a
+    deleted feed. The next synchronization clears it."""
     mine = FEED_ERROR.c.feed_id == feed_id
     row = {
         "place": "matching",
@@ -347,13 +294,12 @@ def note_problem(database: Database, feed_id: int, report_id: str, problem: str)
 
 
 def indicator_version(database: Database) -> int:
-    """Rises whenever indicators, or the feeds that have them, have changed."""
+    """Returns a version that increases whenever indicators, or their feeds, have changed."""
     with database.reading() as connection:
         return list_versions.current(connection, _VERSION)
 
 
-_COLUMNS: Final = tuple(Feed.__slots__)
-_QUERY: Final = select(*(FEED.c[name] for name in _COLUMNS))
+_QUERY: Final = select(FEED)
 
 
 def _get(connection: Connection, feed_id: int) -> Feed:
@@ -368,7 +314,7 @@ def _unknown(feed_id: int) -> NotFoundError:
 
 
 def _matching(feed: Feed) -> tuple[tuple[str, object], ...]:
-    """Members that decide how indicators match and what alerts say, with their values."""
+    """Returns the members that affect matching and alerts, with their values."""
     return (("enabled", feed.enabled), ("name", feed.name), ("rating", feed.rating))
 
 
@@ -388,7 +334,7 @@ def _update(connection: Connection, feed_id: int, values: Mapping[str, Any]) -> 
 
 
 def _answer(connection: Connection, begun: Feed) -> None:
-    """The request that a synchronisation began with is answered, unless another came since."""
+    """Clears the request that a synchronization served, unless a newer request exists."""
     same = FEED.c.sync_requested_us == begun.sync_requested_us
     condition = (FEED.c.id == begun.id) & same
     connection.execute(update(FEED).where(condition).values(sync_wanted=0))
@@ -422,4 +368,4 @@ def _purpose(feed_id: int, name: str) -> str:
 
 
 def _feed(row: RowMapping) -> Feed:
-    return Feed(**{name: row[name] for name in _COLUMNS})
+    return from_row(Feed, row)

@@ -1,5 +1,5 @@
-"""What ingress filters did: the share of processes that each matches, by the minute, and what it
-dropped, by the hour. Counts of several servers add up."""
+"""Statistics of ingress filters: the share of matched processes by minute, and dropped events by
+hour. Counts of several servers add up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
-from vedette.limits import FILTER_DROPPED_HOURS, FILTER_RATE_MINUTES
+from vedette.limits import FILTER_DROPPED_HOURS, Limit
 from vedette.model.ingress_filter import FilterCounts
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import FILTER_DROPPED, FILTER_RATE
+
+FILTER_RATE_MINUTES: Limit[int] = 15
+"""Minutes over which the `hit_rate` of an ingress filter is computed."""
+
 
 _MINUTE_US: Final = 60 * 1_000_000
 _HOUR_US: Final = 60 * _MINUTE_US
@@ -18,7 +22,7 @@ _HOUR_US: Final = 60 * _MINUTE_US
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What a filter dropped: of each hour, the oldest first; the last is the one that runs."""
+    """Counts per hour, oldest first; the last hour is the current one."""
 
     events_by_hour: tuple[int, ...] = (0,) * FILTER_DROPPED_HOURS
     bytes_by_hour: tuple[int, ...] = (0,) * FILTER_DROPPED_HOURS
@@ -34,10 +38,10 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class FilterActivity:
-    """What a filter did of late."""
+    """Recent statistics of a filter."""
 
     rate: float = 0.0
-    """The share of processes of the last quarter of an hour that it matched."""
+    """Share of processes in the last 15 minutes that the filter matched."""
     dropped: Dropped = Dropped()
 
 
@@ -45,7 +49,7 @@ NOTHING_DONE: Final = FilterActivity()
 
 
 def add(database: Database, counts: FilterCounts, now_us: int) -> None:
-    """Add a server's counts since the last call, and evict those that are too old to count."""
+    """Adds a server's counts since its last call, and deletes expired counts."""
     minute, hour = now_us // _MINUTE_US, now_us // _HOUR_US
     looked_at = {"": counts.judged} if counts.judged else {}
     with database.writing() as connection:
@@ -72,7 +76,7 @@ def _count(
 
 
 def activity(database: Database, now_us: int) -> dict[str, FilterActivity]:
-    """What each filter did, by id; without those that did nothing."""
+    """Maps filter id to statistics; omits filters without matches."""
     rates = hit_rates(database, now_us)
     dropped = dropped_by(database, now_us)
     return {
@@ -82,8 +86,8 @@ def activity(database: Database, now_us: int) -> dict[str, FilterActivity]:
 
 
 def hit_rates(database: Database, now_us: int) -> dict[str, float]:
-    """The share of processes of the last quarter of an hour that each filter matched, by id;
-    without those that matched none."""
+    """Maps filter id to the share of processes in the last 15 minutes that it matched; omits
+    filters without matches."""
     since = now_us // _MINUTE_US - FILTER_RATE_MINUTES
     query = (
         select(FILTER_RATE.c.filter_id, func.sum(FILTER_RATE.c.processes))
@@ -97,7 +101,8 @@ def hit_rates(database: Database, now_us: int) -> dict[str, float]:
 
 
 def dropped_by(database: Database, now_us: int) -> dict[str, Dropped]:
-    """What each filter dropped in the last 24 hours, by id; without those that dropped nothing."""
+    """Maps filter id to its dropped events and bytes in the last 24 hours; omits filters that
+    dropped nothing."""
     hours = [hour // _HOUR_US for hour in hours_until(now_us)]
     query = select(FILTER_DROPPED).where(FILTER_DROPPED.c.hour.in_(hours))
     found: dict[str, dict[int, tuple[int, int]]] = {}
@@ -111,12 +116,12 @@ def dropped_by(database: Database, now_us: int) -> dict[str, Dropped]:
 
 
 def hours_until(now_us: int) -> range:
-    """When each of the hours began that `Dropped` counts, epoch microseconds."""
+    """Start times (epoch us) of the hours in `Dropped`."""
     newest = now_us // _HOUR_US * _HOUR_US
     return range(newest - (FILTER_DROPPED_HOURS - 1) * _HOUR_US, newest + 1, _HOUR_US)
 
 
 def forget(connection: Connection, filter_id: str) -> None:
-    """A filter is deleted in this transaction."""
+    """Deletes a filter's counts in the transaction that deletes the filter."""
     for table in (FILTER_RATE, FILTER_DROPPED):
         connection.execute(delete(table).where(table.c.filter_id == filter_id))

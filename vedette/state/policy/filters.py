@@ -1,61 +1,75 @@
 """Stored ingress filters.
 
-`version` rises with every change, of options of sensor groups too that stand for filters
-(`model/group_filters.py`): servers recompile the filters and sensors fetch theirs when it differs
-from the version they have.
+`version` increases with every change of a filter, and of a group's options from which filters are
+derived (`record/group_filters.py`): servers then recompile the filters, and sensors fetch theirs.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
-from vedette import limits
 from vedette.errors import ConflictError, NotFoundError
-from vedette.model.group_filters import group_filters
-from vedette.model.ingress_filter import IngressFilter
+from vedette.limits import Limit
+from vedette.record.columns import from_split_row, split_row
+from vedette.record.group_filters import group_filters
+from vedette.record.objects.ingress_filter import IngressFilter
 from vedette.state.db import audit_log, list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema import GROUP, INGRESS_FILTER
 from vedette.state.db.schema_audit import AUDIT
 from vedette.state.policy import filter_counts
 from vedette.state.policy.group_options import options_of
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import INGRESS_FILTERS
+
+FILTER_AUDIT_ENTRIES_MAX: Limit[int] = 5_000
+"""Maximum audit entries that the list of ingress filters reads to count the detections that each
+filter blinds."""
+
 
 Accepted = Mapping[str, Sequence[Mapping[str, str]]]
-"""By the id of a filter: the detections that go blind with it, as who saved it accepted. They are
-in the audit log and nowhere else."""
+"""Maps filter id to the blinded detections that the user who saved the filter accepted. Only the
+audit log has them."""
 
 _VERSION = "ingress_filter_version"
 _AUDITED = "ingress filter"
 _NO_MEANING = frozenset(
     (
-        *("name", "description", "version", "internal", "enabled", "track_metrics", "expires_us"),
-        *("filter_on_sensor", "filter_on_server"),
+        "name",
+        "description",
+        "version",
+        "internal",
+        "enabled",
+        "track_metrics",
+        "expires_us",
+        "filter_on_sensor",
+        "filter_on_server",
     )
 )
-"""Members of a filter by whose change nothing else goes blind, or sees again."""
+"""Members of a filter whose change does not affect which detections it blinds."""
 _COLUMNS = ("id", "priority", "create_us", "modify_us", "create_user_id", "modify_user_id")
 _ENDS = '"expires_us":'
-_BODY = tuple(one.name for one in fields(IngressFilter) if one.name not in _COLUMNS)
 
 
 def version(database: Database) -> int:
-    """The current version."""
+    """Returns the current version of the list."""
     with database.reading() as connection:
         return list_versions.current(connection, _VERSION)
 
 
 def load(database: Database) -> tuple[int, list[IngressFilter]]:
-    """The version with all its filters, the highest priority first."""
+    """Returns the version and all filters, the highest priority first."""
     with database.reading() as connection:
         found = list_versions.current(connection, _VERSION)
         return found, [_filter(row) for row in connection.execute(_QUERY).mappings()]
 
 
 def in_force(database: Database) -> tuple[int, list[IngressFilter]]:
-    """The version with all its filters and those that options of sensor groups stand for."""
+    """Returns the version and all filters, including those derived from options of sensor
+    groups."""
     with database.reading() as connection:
         found = list_versions.current(connection, _VERSION)
         filters = [_filter(row) for row in connection.execute(_QUERY).mappings()]
@@ -65,12 +79,13 @@ def in_force(database: Database) -> tuple[int, list[IngressFilter]]:
 
 
 def changed_by_options(connection: Connection) -> None:
-    """Note in this transaction that options of a group stand for other filters than before."""
+    """Increases the version in this transaction, because a group's options changed its derived
+    filters."""
     list_versions.rise(connection, _VERSION)
 
 
 def get(database: Database, filter_id: str) -> IngressFilter:
-    """Raises NotFoundError."""
+    """Returns the filter with this id. Raises NotFoundError."""
     with database.reading() as connection:
         return _get(connection, filter_id)
 
@@ -82,9 +97,10 @@ def add(
     now_us: int,
     accepted: Accepted | None = None,
 ) -> None:
-    """Add filters, all or none. Raises ConflictError for an id that is taken or given twice, and
-    above `INGRESS_FILTERS_MAX`."""
+    """Adds filters, all or none. Raises ConflictError for a duplicate id, and above
+    `INGRESS_FILTERS_MAX`."""
     with database.writing() as connection:
+        check_room(connection, INGRESS_FILTERS, adding=len(new))
         list_versions.rise(connection, _VERSION)
         for one in new:
             if connection.scalar(_ID.where(INGRESS_FILTER.c.id == one.id)) is not None:
@@ -98,9 +114,6 @@ def add(
             )
             connection.execute(insert(INGRESS_FILTER).values(_row(made)))
             _note_accepted(connection, one.id, accepted)
-        count = connection.scalar(select(func.count()).select_from(INGRESS_FILTER)) or 0
-        if count > limits.INGRESS_FILTERS_MAX:
-            raise ConflictError(f"more than {limits.INGRESS_FILTERS_MAX} ingress filters")
 
 
 def change(
@@ -111,19 +124,16 @@ def change(
     checks: Mapping[str, Callable[[IngressFilter], None]] | None = None,
     accepted: Accepted | None = None,
 ) -> list[IngressFilter]:
-    """Changes filters by id, all of them or none; `changes` hold members of `IngressFilter`.
-    `checks`, by id, refuse by raising.
-
-    Raises NotFoundError for one that there is not.
-    """
+    """Changes filters by id, all or none. `changes` maps id to attributes of `IngressFilter`.
+    `checks` maps id to a function that may raise to reject the change. Raises NotFoundError."""
     with database.writing() as connection:
         list_versions.rise(connection, _VERSION)
         changed = []
-        for filter_id, members in changes.items():
+        for filter_id, values in changes.items():
             known = _get(connection, filter_id)
             if checks and filter_id in checks:
                 checks[filter_id](known)
-            one = replace(known, **members, modify_us=now_us, modify_user_id=user_id)
+            one = replace(known, **values, modify_us=now_us, modify_user_id=user_id)
             condition = INGRESS_FILTER.c.id == filter_id
             connection.execute(update(INGRESS_FILTER).where(condition).values(_row(one)))
             _note_accepted(connection, filter_id, accepted)
@@ -132,14 +142,15 @@ def change(
 
 
 def blind_by(database: Database, filter_ids: Sequence[str]) -> dict[str, int]:
-    """How many detections go blind with each filter, by what was accepted when it came to mean what
-    it means. Of the newest `FILTER_AUDIT_ENTRIES_MAX` entries of the audit log about them."""
+    """Maps filter id to the number of detections that it blinds, as accepted at the last change of
+    its meaning. Reads the newest `FILTER_AUDIT_ENTRIES_MAX` entries of the audit log about these
+    filters."""
     found: dict[str, int] = {}
     query = (
         select(AUDIT.c.target, AUDIT.c.before, AUDIT.c.after)
         .where(AUDIT.c.target.in_(filter_ids), AUDIT.c.kind == _AUDITED)
         .order_by(AUDIT.c.number.desc())
-        .limit(limits.FILTER_AUDIT_ENTRIES_MAX)
+        .limit(FILTER_AUDIT_ENTRIES_MAX)
     )
     with database.reading() as connection:
         for filter_id, before, after in connection.execute(query):
@@ -152,13 +163,13 @@ def blind_by(database: Database, filter_ids: Sequence[str]) -> dict[str, int]:
 
 
 def _meaning(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What a filter drops, of an entry of the audit log."""
+    """Members of an audit entry that determine which events the filter drops."""
     body = json.loads(entry.get("body", "{}"))
     return {name: value for name, value in body.items() if name not in _NO_MEANING}
 
 
 def remove(database: Database, filter_ids: Sequence[str]) -> None:
-    """Deletes filters, all of them or none. Raises NotFoundError."""
+    """Deletes filters, all or none. Raises NotFoundError."""
     with database.writing() as connection:
         list_versions.rise(connection, _VERSION)
         for filter_id in filter_ids:
@@ -169,8 +180,8 @@ def remove(database: Database, filter_ids: Sequence[str]) -> None:
 
 
 def end_expired(database: Database, now_us: int) -> int:
-    """Switches filters off whose time has come; returns how many. Their end is over then, so that
-    whoever switches one on again does so until they say otherwise."""
+    """Disables expired filters and clears their expiry, so that a filter that is enabled again does
+    not expire. Returns their number."""
     with database.reading() as connection:
         if not _expired(connection, now_us):
             return 0
@@ -214,19 +225,9 @@ def _unknown(filter_id: str) -> NotFoundError:
 
 
 def _row(one: IngressFilter) -> dict[str, Any]:
-    members = asdict(one)
-    row = {name: members[name] for name in _COLUMNS}
-    # An end stands in the body of filters alone that have one (`_expired`).
-    body = {name: members[name] for name in _BODY if name != "expires_us" or one.expires_us}
-    return row | {"body": json.dumps(body)}
+    # Only filters with an expiry have it in the body (`_expired`).
+    return split_row(one, _COLUMNS, *(() if one.expires_us else ("expires_us",)))
 
 
 def _filter(row: RowMapping) -> IngressFilter:
-    members = {name: row[name] for name in _COLUMNS}
-    body = json.loads(row["body"])
-    known = {name: _value(body[name]) for name in _BODY if name in body}
-    return IngressFilter(**members, **known)
-
-
-def _value(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    return from_split_row(IngressFilter, row, _COLUMNS)

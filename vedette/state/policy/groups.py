@@ -1,16 +1,17 @@
-"""Sensor groups, the unit of access: a sensor is in one, a team has a role in some."""
+"""Sensor groups, the unit of access: each sensor is in one group, and teams have roles in
+groups."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from vedette.errors import BadRequestError, ConflictError, NotFoundError
 from vedette.limits import STATE_NAME_CHARS_MAX
-from vedette.model.group import GroupOptions
-from vedette.model.group_filters import group_filters
 from vedette.model.principal import Role
+from vedette.record.group_filters import group_filters
+from vedette.record.objects.sensor_group import Group, GroupOptions, group_of
 from vedette.state.db.database import Database
 from vedette.state.db.key_values import keep_last_id, unused_id
 from vedette.state.db.schema import GROUP, SENSOR, SITE, TEAM, TEAM_ACCESS, TOKEN
@@ -21,38 +22,22 @@ DEFAULT_GROUP_ID = 1
 DEFAULT_SITE_ID = 1
 
 
-_USUAL = GroupOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A stored sensor group."""
-
-    id: int
-    name: str
-    site_id: int
-    sensorbackend_server: str
-    suppress_children: bool = False
-    """Whether processes without events but module loads are shown as suppressed."""
-    options: GroupOptions = _USUAL
-
-
 @dataclass(frozen=True, slots=True)
 class GroupChanges:
-    """What to change of a group; None leaves as it is."""
+    """Values to set; None leaves a value unchanged."""
 
     name: str | None = None
     site_id: int | None = None
     sensorbackend_server: str | None = None
     suppress_children: bool | None = None
     options: Mapping[str, Any] | None = None
-    """Members of `GroupOptions` by name; those that are not named stay."""
+    """Members of `GroupOptions` by name; omitted members stay."""
     team_roles: Mapping[int, Role] | None = None
-    """The roles of all teams in the group; a team that is not named has none."""
+    """Roles of all teams in the group; omitted teams lose their role."""
 
 
 def create_defaults(connection: Connection) -> None:
-    """Create the default site and group of a new database; nothing where they exist."""
+    """Creates the default site and group in a new database; does nothing if a site exists."""
     if connection.scalar(select(func.count()).select_from(SITE)):
         return
     connection.execute(insert(SITE).values(name="Default Site"))
@@ -67,8 +52,8 @@ def add(
     options: GroupOptions | None = None,
     team_roles: Mapping[int, Role] | None = None,
 ) -> Group:
-    """Raises ConflictError for a name that is taken, BadRequestError for a bad name, site or
-    team."""
+    """Creates a group. Raises ConflictError for a name that is taken, BadRequestError for an
+    invalid name, site or team."""
     options = options or GroupOptions()
     checked_name(name)
     values = {
@@ -87,7 +72,8 @@ def add(
             _set_roles(connection, group_id, team_roles)
         if group_filters(group_id, options):
             changed_by_options(connection)
-    return Group(group_id, name, site_id, sensorbackend_server, options=options)
+    own = {"name": name, "site_id": site_id, "sensorbackend_server": sensorbackend_server}
+    return group_of(options, id=group_id, **own)
 
 
 def change(
@@ -96,18 +82,17 @@ def change(
     changes: GroupChanges,
     check: Callable[[Group], None] | None = None,
 ) -> Group:
-    """Raises NotFoundError, and as `add` does; `check` refuses by raising."""
+    """Changes a group. `check` may raise to reject the change. Raises NotFoundError, and the errors
+    of `add`."""
     values: dict[str, object] = {}
     if changes.name is not None:
-        values["name"] = checked_name(changes.name)
-    if changes.site_id is not None:
-        values["site_id"] = changes.site_id
-    if changes.sensorbackend_server is not None:
-        values["sensorbackend_server"] = changes.sensorbackend_server
-    if changes.suppress_children is not None:
-        values["suppress_children"] = changes.suppress_children
+        checked_name(changes.name)
+    for name in _OWN[1:]:
+        if (value := getattr(changes, name)) is not None:
+            values[name] = value
     with database.writing() as connection:
-        # Locked: options are one text, and two people may change different ones at once.
+        # Locked because all options share one column, and concurrent changes may set different
+        # options.
         row = select(GROUP.c.options).where(GROUP.c.id == group_id).with_for_update()
         before = connection.scalar(row)
         if before is None:
@@ -132,13 +117,13 @@ def change(
 
 
 def all_groups(database: Database) -> list[Group]:
-    """Every group, by id."""
+    """Returns all groups, sorted by id."""
     with database.reading() as connection:
         return [_group(row) for row in connection.execute(_QUERY).mappings()]
 
 
 def get(database: Database, group_id: int) -> Group:
-    """Raises NotFoundError."""
+    """Returns the group with this id. Raises NotFoundError."""
     with database.reading() as connection:
         return _get(connection, group_id)
 
@@ -151,7 +136,7 @@ def _get(connection: Connection, group_id: int) -> Group:
 
 
 def named(database: Database, name: str) -> Group:
-    """The group of that exact name. Raises NotFoundError."""
+    """Returns the group with this exact name. Raises NotFoundError."""
     with database.reading() as connection:
         row = connection.execute(_QUERY.where(GROUP.c.name == name)).mappings().first()
     if row is None:
@@ -160,8 +145,7 @@ def named(database: Database, name: str) -> Group:
 
 
 def suppress_children(database: Database, group_id: int, wanted: bool) -> None:
-    """Whether the group's processes without events but module loads are shown as suppressed.
-
+    """Sets whether the API shows the group's processes that only loaded modules as suppressed.
     Raises NotFoundError."""
     changed = update(GROUP).where(GROUP.c.id == group_id).values(suppress_children=wanted)
     with database.writing() as connection:
@@ -171,14 +155,14 @@ def suppress_children(database: Database, group_id: int, wanted: bool) -> None:
 
 
 def suppressing(database: Database) -> frozenset[str]:
-    """The names of the groups whose processes without events are suppressed."""
+    """Returns the names of the groups whose module-loading children are shown as suppressed."""
     with database.reading() as connection:
         return frozenset(connection.scalars(select(GROUP.c.name).where(GROUP.c.suppress_children)))
 
 
 def remove(database: Database, group_id: int) -> None:
-    """Delete an empty group with its ingest tokens. Raises NotFoundError, and ConflictError for
-    the default group and for one that still has sensors."""
+    """Deletes an empty group with its ingest tokens. Raises NotFoundError, and ConflictError for
+    the default group and for a group that has sensors."""
     if group_id == DEFAULT_GROUP_ID:
         raise ConflictError("the default group cannot be deleted")
     with database.writing() as connection:
@@ -198,19 +182,19 @@ def enforces_bans(connection: Connection, group_id: int) -> bool:
 
 
 def sensors_of(connection: Connection, group_id: int) -> frozenset[int]:
-    """The sensors that are in a group now."""
+    """Returns the sensors that are currently in a group."""
     return frozenset(connection.scalars(select(SENSOR.c.id).where(SENSOR.c.group_id == group_id)))
 
 
 def host_counts(database: Database) -> dict[int, int]:
-    """Sensors by group, without groups that have none."""
+    """Maps group id to its number of sensors; omits empty groups."""
     query = select(SENSOR.c.group_id, func.count()).group_by(SENSOR.c.group_id)
     with database.reading() as connection:
         return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def team_roles(database: Database) -> dict[int, list[tuple[int, str, Role]]]:
-    """The teams that have a role in each group: (team id, name, role), by team id."""
+    """Maps group id to the teams with a role in it: (team id, name, role), sorted by team id."""
     query = select(TEAM_ACCESS, TEAM.c.name).join(TEAM).order_by(TEAM_ACCESS.c.team_id)
     found: dict[int, list[tuple[int, str, Role]]] = {}
     with database.reading() as connection:
@@ -221,24 +205,20 @@ def team_roles(database: Database) -> dict[int, list[tuple[int, str, Role]]]:
 
 
 def checked_name(name: str) -> str:
-    """The name. Raises BadRequestError for one that is empty, long, or cannot be printed."""
+    """Returns the name. Raises BadRequestError if it is empty, too long, or not printable."""
     if not name.strip() or len(name) > STATE_NAME_CHARS_MAX or not name.isprintable():
         raise BadRequestError(f"a name must be 1 to {STATE_NAME_CHARS_MAX} printable characters")
     return name
 
 
+_OWN: Final = ("id", "name", "site_id", "sensorbackend_server", "suppress_children")
+"""Columns of members that are not options."""
+
 _QUERY = select(GROUP).order_by(GROUP.c.id)
 
 
 def _group(row: RowMapping) -> Group:
-    return Group(
-        row["id"],
-        row["name"],
-        row["site_id"],
-        row["sensorbackend_server"],
-        row["suppress_children"],
-        options_of(row["options"]),
-    )
+    return group_of(options_of(row["options"]), **{name: row[name] for name in _OWN})
 
 
 def _check_site(connection: Connection, site_id: int) -> None:

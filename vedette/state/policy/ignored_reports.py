@@ -1,22 +1,26 @@
-"""Reports of feeds whose hits make no alerts, because someone said so of the report or of an alert
-that it made."""
+"""Reports of feeds whose hits raise no alerts, because a user ignored the report or one of its
+alerts."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, delete, select, tuple_, update
 
-from vedette.limits import REPORTS_LOOKED_UP_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import insert_new
 from vedette.state.db.schema_alerts import REPORT_IGNORED
 
+REPORTS_LOOKED_UP_MAX: Limit[int] = 400
+"""Reports in one statement; SQLite allows at least 999 parameters."""
+
+
 ReportKey = tuple[int, str]
-"""Id of the feed, id of the report."""
+"""(feed id, report id)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ignorer:
-    """Who ignores a report, and when (epoch microseconds)."""
+    """User who ignored a report, and the time (epoch us)."""
 
     user_id: int
     username: str
@@ -25,13 +29,15 @@ class Ignorer:
 
 def set_ignored(
     connection: Connection, reports: Collection[ReportKey], *, ignored: bool, by: Ignorer
-) -> None:
-    """Ignores reports from now on, or hears them again. Hits of an ignored report are counted."""
-    if not ignored:
-        for some in _slices(reports):
-            connection.execute(delete(REPORT_IGNORED).where(_one_of(some)))
-        return
+) -> set[ReportKey]:
+    """Starts or stops ignoring reports, and returns the reports that change. Hits of ignored
+    reports are counted."""
     known = ignored_among(connection, reports)
+    if not ignored:
+        for some in _slices(known):
+            connection.execute(delete(REPORT_IGNORED).where(_one_of(some)))
+        return known
+    new = set(reports) - known
     rows = [
         {
             "feed_id": feed_id,
@@ -40,14 +46,15 @@ def set_ignored(
             "username": by.username,
             "time_us": by.time_us,
         }
-        for feed_id, report_id in sorted(set(reports) - known)
+        for feed_id, report_id in sorted(new)
     ]
     if rows:
         connection.execute(insert_new(connection, REPORT_IGNORED), rows)
+    return new
 
 
 def ignored_among(connection: Connection, reports: Collection[ReportKey]) -> set[ReportKey]:
-    """Those of the reports that are ignored."""
+    """Returns those of the reports that are ignored."""
     found: set[ReportKey] = set()
     for some in _slices(reports):
         rows = connection.execute(
@@ -60,7 +67,8 @@ def ignored_among(connection: Connection, reports: Collection[ReportKey]) -> set
 def ignored_by(
     connection: Connection, reports: Collection[ReportKey], by: Ignorer
 ) -> set[ReportKey]:
-    """Those of the reports that this user has ignored at that very time, and nobody heard since."""
+    """Returns those of the reports that this user ignored at exactly this time and that are still
+    ignored."""
     found: set[ReportKey] = set()
     for some in _slices(reports):
         rows = connection.execute(
@@ -75,7 +83,7 @@ def ignored_by(
 
 
 def count_hits(connection: Connection, hits: Mapping[ReportKey, int]) -> None:
-    """Adds detections that made no alert, by report."""
+    """Adds suppressed detections, by report."""
     for (feed_id, report_id), count in sorted(hits.items()):
         connection.execute(
             update(REPORT_IGNORED)

@@ -1,7 +1,7 @@
-"""What sensor groups hide, from their options, and the key of pseudonyms.
+"""Privacy options of sensor groups, and the key of pseudonyms.
 
-The key is made when the first group hides something and never changes, so that equal values stay
-equal. Who can read the state database can try values out.
+The key is created when the first group hides data and never changes, so that equal values keep
+equal pseudonyms. Anyone who can read the state database can test guessed values.
 """
 
 import secrets
@@ -22,7 +22,7 @@ _KEY: Final = "privacy key"
 
 
 def load(database: Database) -> Privacy:
-    """What is hidden now, by group. Raises UnavailableError."""
+    """Returns the current privacy options by group. Raises UnavailableError."""
     groups: dict[int, GroupPrivacy] = {}
     with database.reading() as connection:
         rows = connection.execute(select(GROUP.c.id, GROUP.c.options)).all()

@@ -1,4 +1,4 @@
-"""Sigma rules for lists that narrow them by what their texts say, too."""
+"""Sigma rules in the form that lists and text filters need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from vedette import limits
 from vedette.state.db.database import Database
 from vedette.state.db.schema_rules import SIGMA_RULE
 from vedette.state.policy.rules import Wanted, condition_of, in_force_within, named
+from vedette.state.policy.sigma.correlation_rules import blocked_rules
 from vedette.state.policy.sigma_rule import RuleState, SigmaRule, state_of
 
 _ROW = SIGMA_RULE.c
@@ -16,7 +17,7 @@ _ROW = SIGMA_RULE.c
 
 @dataclass(frozen=True, slots=True)
 class ListedRule:
-    """What lists narrow rules by, without their texts."""
+    """Rule fields for filtering lists, without the text."""
 
     id: str
     kind: str
@@ -26,20 +27,25 @@ class ListedRule:
 
 
 def listed(database: Database, wanted: Wanted) -> list[ListedRule]:
-    """All that were asked for, by title and id."""
+    """Returns all rules that match, sorted by title and id."""
     columns = (_ROW.id, _ROW.kind, _ROW.level, _ROW.generation, _ROW.enabled, _ROW.stopped_us)
     with database.reading() as connection:
         in_force = in_force_within(connection).generation
-        query = select(*columns, _ROW.problem_reason).where(condition_of(wanted, in_force))
+        blocked = blocked_rules(connection)
+        condition = condition_of(wanted, in_force, blocked)
+        query = select(*columns, _ROW.problem_reason).where(condition)
         rows = connection.execute(query.order_by(_ROW.title, _ROW.id))
         return [
             ListedRule(
-                *(row.id, row.kind, row.level),
+                row.id,
+                row.kind,
+                row.level,
                 state_of(
                     row.problem_reason,
                     is_enabled=row.enabled,
                     is_stopped=row.stopped_us > 0,
                     is_in_force=row.generation <= in_force,
+                    is_blocked=row.id in blocked,
                 ),
                 row.generation,
             )
@@ -48,7 +54,7 @@ def listed(database: Database, wanted: Wanted) -> list[ListedRule]:
 
 
 def texts(database: Database, ids: Sequence[str]) -> dict[str, str]:
-    """The texts of rules, by id."""
+    """Maps id to text for some rules."""
     found: dict[str, str] = {}
     with database.reading() as connection:
         for at in range(0, len(ids), limits.SIGMA_IDS_A_QUERY):
@@ -59,6 +65,6 @@ def texts(database: Database, ids: Sequence[str]) -> dict[str, str]:
 
 
 def ordered(database: Database, ids: Sequence[str]) -> list[SigmaRule]:
-    """Some rules, in the order of their ids as given."""
+    """Returns the rules in the order of `ids`; skips unknown ids."""
     known = named(database, ids)
     return [known[one] for one in ids if one in known]

@@ -1,7 +1,7 @@
-"""Values of the placeholders of Sigma rules (docs/detection.md).
+"""Values of the placeholders in Sigma rules (docs/detection.md).
 
-A change marks the rules that name one as compiled by nobody (`codec` 0), in the same
-transaction, so that they are compiled anew also when the server is killed before it could.
+A change resets the `codec` of rules that use the placeholder to 0 in the same transaction. They are
+then recompiled even if the server is killed first.
 """
 
 import json
@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
-from vedette import limits
-from vedette.errors import ConflictError, NotFoundError
+from vedette.errors import NotFoundError
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database
 from vedette.state.db.schema_rules import SIGMA_PLACEHOLDER, SIGMA_RULE
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import SIGMA_PLACEHOLDERS
 
 _VERSION: Final = "sigma_placeholder_version"
 _ROW: Final = SIGMA_PLACEHOLDER.c
@@ -34,14 +35,14 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """All values, by name, and the number of the change that made them so."""
+    """All values by name, and the version of this set."""
 
     version: int
     by_name: Mapping[str, tuple[str, ...]]
 
 
 def listed(database: Database) -> list[Placeholder]:
-    """All placeholders, by name."""
+    """Returns all placeholders, sorted by name."""
     query = select(SIGMA_PLACEHOLDER).order_by(_ROW.name)
     with database.reading() as connection:
         return [
@@ -51,7 +52,7 @@ def listed(database: Database) -> list[Placeholder]:
 
 
 def load(database: Database) -> Values:
-    """What rules are compiled with."""
+    """Returns the values for compiling rules."""
     with database.reading() as connection:
         rows = connection.execute(select(_ROW.name, _ROW.body)).all()
         found = {name: tuple(json.loads(body)) for name, body in rows}
@@ -59,7 +60,7 @@ def load(database: Database) -> Values:
 
 
 def texts(database: Database) -> list[tuple[str, str]]:
-    """Ids and texts of the rules that may name a placeholder."""
+    """Returns (id, text) of the rules that may use a placeholder."""
     is_alive = SIGMA_RULE.c.deleted_us == 0
     query = select(SIGMA_RULE.c.id, SIGMA_RULE.c.text).where(_MAY_NAME_ONE, is_alive)
     with database.reading() as connection:
@@ -67,26 +68,24 @@ def texts(database: Database) -> list[tuple[str, str]]:
 
 
 def version(connection: Connection) -> int:
-    """Rises with every change."""
+    """Returns a version that increases with every change."""
     return list_versions.current(connection, _VERSION)
 
 
 def put(database: Database, name: str, values: Sequence[str], by: str, now_us: int) -> None:
-    """Sets the values of a placeholder. Raises ConflictError for too many placeholders."""
+    """Sets the values of a placeholder. Raises ConflictError above the quota of placeholders."""
     row = {"body": json.dumps(list(values)), "modified_us": now_us, "modified_by": by}
     with database.writing() as connection:
         _rise(connection, name)
         changed = update(SIGMA_PLACEHOLDER).where(_ROW.name == name).values(**row)
         if connection.execute(changed).rowcount:
             return
+        check_room(connection, SIGMA_PLACEHOLDERS)
         connection.execute(insert(SIGMA_PLACEHOLDER).values(name=name, **row))
-        count = connection.scalar(select(func.count()).select_from(SIGMA_PLACEHOLDER)) or 0
-        if count > limits.SIGMA_PLACEHOLDERS_MAX:
-            raise ConflictError(f"more than {limits.SIGMA_PLACEHOLDERS_MAX} placeholders")
 
 
 def remove(database: Database, name: str) -> None:
-    """Rules that name it cannot be evaluated any more. Raises NotFoundError."""
+    """Deletes a placeholder; rules that use it can no longer be evaluated. Raises NotFoundError."""
     with database.writing() as connection:
         _rise(connection, name)
         if not connection.execute(delete(SIGMA_PLACEHOLDER).where(_ROW.name == name)).rowcount:

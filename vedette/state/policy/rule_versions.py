@@ -1,20 +1,24 @@
-"""What Sigma rules said before their latest change."""
+"""Earlier texts of Sigma rules."""
 
 from dataclasses import fields
 
 from sqlalchemy import Connection, RowMapping, delete, insert, select
 
-from vedette import limits
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.schema_rules import SIGMA_VERSION
 from vedette.state.policy.sigma_rule import EarlierText
+
+SIGMA_VERSIONS_KEPT: Limit[int] = 20
+"""Earlier texts retained per rule; a rule set changes each rule a few times a year."""
+
 
 _ROW = SIGMA_VERSION.c
 _MEMBERS = tuple(one.name for one in fields(EarlierText))
 
 
 def earlier(database: Database, rule_id: str) -> list[EarlierText]:
-    """The last `SIGMA_VERSIONS_KEPT`, the newest first, without the present one."""
+    """Returns up to `SIGMA_VERSIONS_KEPT` earlier texts, newest first, without the present one."""
     query = select(SIGMA_VERSION).where(_ROW.rule_id == rule_id).order_by(_ROW.revision.desc())
     with database.reading() as connection:
         found = connection.execute(query).mappings()
@@ -22,11 +26,11 @@ def earlier(database: Database, rule_id: str) -> list[EarlierText]:
 
 
 def keep(connection: Connection, known: RowMapping, text: str) -> None:
-    """Keeps what the row of a rule says, if another text is to take its place."""
+    """Stores the current text of a rule if `text` differs."""
     if known["text"] == text:
         return
     values = {name: known[name] for name in _MEMBERS}
     connection.execute(insert(SIGMA_VERSION).values(rule_id=known["id"], **values))
-    old = known["revision"] - limits.SIGMA_VERSIONS_KEPT
+    old = known["revision"] - SIGMA_VERSIONS_KEPT
     is_old = (_ROW.rule_id == known["id"]) & (_ROW.revision <= old)
     connection.execute(delete(SIGMA_VERSION).where(is_old))

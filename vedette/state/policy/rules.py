@@ -1,13 +1,13 @@
-"""Stored Sigma rules, and what they cost and found.
+"""Stored Sigma rules with their statistics.
 
-`generation` rises with every change: servers load the rules anew when it differs from the one they
-judge by, and each row has the generation of its last change.
+`generation` increases with every change. Servers reload the rules when it differs from their own
+generation. Each row stores the generation of its last change.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -15,7 +15,6 @@ from sqlalchemy import (
     RowMapping,
     Select,
     and_,
-    case,
     delete,
     func,
     insert,
@@ -25,24 +24,40 @@ from sqlalchemy import (
 )
 
 from vedette import limits
-from vedette.errors import ConflictError, NotFoundError
+from vedette.errors import NotFoundError
+from vedette.limits import Limit
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import VALUE
 from vedette.state.db.schema_rules import SIGMA_COUNT, SIGMA_RULE, SIGMA_VERSION
 from vedette.state.policy import rule_placeholders, rule_versions
+from vedette.state.policy.sigma.correlation_rules import blocked_rules
 from vedette.state.policy.sigma_rule import (
+    NO_BASE_RULE,
     NewSigmaRule,
     RuleCounts,
     RuleState,
     SigmaRule,
 )
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import SIGMA_RULES
+
+SIGMA_RULES_A_TRANSACTION: Limit[int] = 50
+"""Sigma documents that one transaction adds or replaces, each with its earlier text and an audit
+entry. Check-ins wait for the transaction."""
+
+SIGMA_DELETED_KEPT_US: Limit[int] = 24 * 3600 * 1_000_000
+"""Time (us) for which the text of a deleted rule is retained, so that alerts from its last hits can
+show it."""
+
+
+T = TypeVar("T")
 
 _GENERATION = "sigma_rule_version"
 _IN_FORCE = "sigma_rule_in_force"
 _STARTER = "sigma_starter_pack"
 _OFF_AT_FIRST = ("low", "informational")
-"""Levels of rules that are kept switched off: they are for hunting, and fire all the time."""
+"""Levels of rules that are added disabled: rules for hunting, which match frequently."""
 
 Change = Literal["added", "changed", "unchanged"]
 
@@ -55,8 +70,8 @@ _EVALUATED: Final = and_(_ALIVE, _ROW.enabled, _ROW.stopped_us == 0, _ROW.compil
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """By which generation of the rules commits are judged, and from which commit on (`seq`); 0
-    before the first. With several servers: by which all of them judge
+    """The generation of rules that judges commits, and the first commit (`seq`) judged by it; 0
+    before the first. With several servers, the generation that all of them use
     (`servers/judged_rules.py`)."""
 
     generation: int = 0
@@ -66,7 +81,7 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class StarterPack:
-    """Which version of the starter pack was added, and every rule that ever was."""
+    """The version of the starter pack that was added, and the ids of all rules it ever added."""
 
     digest: str = ""
     ids: tuple[str, ...] = ()
@@ -74,7 +89,7 @@ class StarterPack:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the rules that were asked for, and how many there are."""
+    """A page of the matching rules, and their total number."""
 
     rules: tuple[SigmaRule, ...]
     total: int
@@ -82,25 +97,25 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which rules are listed: all texts are compared without regard to case; "" is any."""
+    """Criteria of a rule list. Texts are compared case-insensitively; "" matches everything."""
 
     text: str = ""
-    """Occurs in the title, the id or the rule's text."""
+    """Part of the title, the id or the rule's text."""
     level: str = ""
     state: RuleState | Literal[""] = ""
     reason: str = ""
-    """Why it cannot be evaluated."""
+    """Reason why a rule cannot be evaluated."""
     origin: str = ""
 
 
 def generation(database: Database) -> int:
-    """The generation of the stored rules."""
+    """Returns the generation of the stored rules."""
     with database.reading() as connection:
         return list_versions.current(connection, _GENERATION)
 
 
 def evaluated(database: Database) -> tuple[int, list[NewSigmaRule]]:
-    """The generation, and the documents that events are to be judged by, ordered by id."""
+    """Returns the generation, and the documents to judge events by, sorted by id."""
     query = select(SIGMA_RULE).where(_EVALUATED).order_by(_ROW.id)
     with database.reading() as connection:
         found = list_versions.current(connection, _GENERATION)
@@ -108,38 +123,41 @@ def evaluated(database: Database) -> tuple[int, list[NewSigmaRule]]:
 
 
 def named(database: Database, ids: Iterable[str]) -> dict[str, SigmaRule]:
-    """Rules by id, also those deleted lately: their last hits may still become alerts."""
-    found: dict[str, SigmaRule] = {}
+    """Maps id to rule, including recently deleted rules, whose last hits may still become
+    alerts."""
+    found: dict[str, RowMapping] = {}
     with database.reading() as connection:
-        for some in _pieces(list(ids)):
+        for some in _pieces(list(ids), limits.SIGMA_IDS_A_QUERY):
             rows = connection.execute(_joined().where(_ROW.id.in_(some))).mappings()
-            found |= {row["id"]: _rule(row) for row in rows}
-    return found
+            found |= {row["id"]: row for row in rows}
+        blocked = blocked_rules(connection)
+    return {rule_id: _rule(row, blocked) for rule_id, row in found.items()}
 
 
 def get(database: Database, rule_id: str) -> SigmaRule:
-    """Raises NotFoundError."""
+    """Returns a rule. Raises NotFoundError."""
     with database.reading() as connection:
         query = _joined().where(_ALIVE, _ROW.id == rule_id)
         row = connection.execute(query).mappings().first()
-    if row is None:
-        raise _unknown(rule_id)
-    return _rule(row)
+        if row is None:
+            raise _unknown(rule_id)
+        return _rule(row, blocked_rules(connection))
 
 
 def page(database: Database, wanted: Wanted, start: int, rows: int) -> Page:
-    """Rules ordered by title and id, from the `start`th on."""
+    """Returns `rows` matching rules sorted by title and id, from position `start` on."""
     with database.reading() as connection:
-        in_force = in_force_within(connection).generation
-        condition = condition_of(wanted, in_force)
+        generation, blocked = in_force_within(connection).generation, blocked_rules(connection)
+        condition = condition_of(wanted, generation, blocked)
         count = select(func.count()).select_from(SIGMA_RULE).where(condition)
         query = _joined().where(condition).order_by(_ROW.title, _ROW.id)
         found = connection.execute(query.offset(start).limit(rows)).mappings()
-        return Page(tuple(map(_rule, found)), int(connection.scalar(count) or 0))
+        listed = tuple(_rule(row, blocked) for row in found)
+        return Page(listed, int(connection.scalar(count) or 0))
 
 
 def reasons(database: Database) -> dict[str, int]:
-    """How many rules cannot be evaluated, by reason."""
+    """Maps each reason to the number of rules that cannot be evaluated for it."""
     query = (
         select(_ROW.problem_reason, func.count())
         .where(_ALIVE, _ROW.problem_reason != "")
@@ -159,68 +177,74 @@ def put(
     enabled: bool | None = None,
     placeholders: int = 0,
 ) -> list[Change]:
-    """Adds documents, or replaces those with the same id, all or none; says what each did.
+    """Adds documents, or replaces documents with the same id, and returns the effect of each.
 
-    A rule that there is stays switched on or off; a new one is on, unless it is of level low or
-    informational. `enabled` decides for all. `placeholders` is the version of the values that they
-    were compiled with (`rule_placeholders.py`): with another one they have to be compiled anew.
-    Raises ConflictError above `SIGMA_RULES_MAX`.
+    More than `SIGMA_RULES_A_TRANSACTION` documents take several transactions, in order, so that
+    check-ins do not wait for all of them. After a failure in between, repeating the call completes
+    it.
+
+    An existing rule stays enabled or disabled. A new rule is enabled, unless its level is low or
+    informational. `enabled` overrides this for all. `placeholders` is the version of the
+    placeholder values that the documents were compiled with (`rule_placeholders.py`); if it is
+    outdated, documents that may use placeholders are marked for recompilation. Raises ConflictError
+    above the quota (`SIGMA_RULES`).
     """
-    with database.writing() as connection:
-        if rule_placeholders.version(connection) != placeholders:
-            new = [replace(one, codec=0) if "expand" in one.text else one for one in new]
-        risen = list_versions.rise(connection, _GENERATION)
-        changes = [_put(connection, one, by, now_us, risen, enabled) for one in new]
-        count = connection.scalar(select(func.count()).select_from(SIGMA_RULE).where(_ALIVE)) or 0
-        if count > limits.SIGMA_RULES_MAX:
-            raise ConflictError(f"more than {limits.SIGMA_RULES_MAX} Sigma rules")
-        return changes
+    foreseen(database, new, enabled=enabled)  # raises before the first transaction
+    changes: list[Change] = []
+    for some in _pieces(new, SIGMA_RULES_A_TRANSACTION):
+        with database.writing() as connection:
+            if rule_placeholders.version(connection) != placeholders:
+                some = [replace(one, codec=0) if "expand" in one.text else one for one in some]
+            risen = list_versions.rise(connection, _GENERATION)
+            changes += [_put(connection, one, by, now_us, risen, enabled) for one in some]
+            check_room(connection, SIGMA_RULES, adding=0)
+    return changes
 
 
 def foreseen(
     database: Database, new: Sequence[NewSigmaRule], *, enabled: bool | None = None
 ) -> list[Change]:
-    """What `put` would do with each document; nothing is changed. Raises as it does."""
+    """Returns what `put` would do with each document, without changing anything. Raises the errors
+    of `put`."""
     known: dict[str, RowMapping] = {}
     with database.reading() as connection:
-        for some in _pieces([one.id for one in new]):
+        for some in _pieces([one.id for one in new], limits.SIGMA_IDS_A_QUERY):
             query = select(SIGMA_RULE).where(_ALIVE, _ROW.id.in_(some))
             known |= {row["id"]: row for row in connection.execute(query).mappings()}
-        count = connection.scalar(select(func.count()).select_from(SIGMA_RULE).where(_ALIVE)) or 0
-    changes = [_change_of(known.get(one.id), one, enabled) for one in new]
-    if count + changes.count("added") > limits.SIGMA_RULES_MAX:
-        raise ConflictError(f"more than {limits.SIGMA_RULES_MAX} Sigma rules")
+        changes = [_change_of(known.get(one.id), one, enabled) for one in new]
+        check_room(connection, SIGMA_RULES, adding=changes.count("added"))
     return changes
 
 
 def recompiled(database: Database, new: Sequence[NewSigmaRule], placeholders: int) -> bool:
-    """Replaces what texts were compiled to, after an upgrade of the server or a change of
-    placeholders. False if these have changed again."""
-    with database.writing() as connection:
-        if rule_placeholders.version(connection) != placeholders:
-            return False
-        risen = list_versions.rise(connection, _GENERATION)
-        for one in new:
-            made = asdict(one)
-            values = {
-                name: made[name]
-                for name in ("compiled", "codec", "problem_reason", "problem_message")
-            }
-            changed = update(SIGMA_RULE).where(_ROW.id == one.id, _ROW.text == one.text)
-            connection.execute(changed.values(**values, generation=risen))
+    """Replaces compiled forms after an upgrade of the server or a change of placeholders. Returns
+    False if the placeholders have changed again."""
+    for some in _pieces(new, SIGMA_RULES_A_TRANSACTION):
+        with database.writing() as connection:
+            if rule_placeholders.version(connection) != placeholders:
+                return False
+            risen = list_versions.rise(connection, _GENERATION)
+            for one in some:
+                made = asdict(one)
+                values = {
+                    name: made[name]
+                    for name in ("compiled", "codec", "problem_reason", "problem_message")
+                }
+                changed = update(SIGMA_RULE).where(_ROW.id == one.id, _ROW.text == one.text)
+                connection.execute(changed.values(**values, generation=risen))
     return True
 
 
 def outdated(database: Database, codec: int) -> list[NewSigmaRule]:
-    """Documents that another version of the server compiled."""
+    """Returns the documents that another codec version compiled."""
     query = select(SIGMA_RULE).where(_ALIVE, _ROW.codec != codec).order_by(_ROW.id)
     with database.reading() as connection:
         return [_document(row) for row in connection.execute(query).mappings()]
 
 
 def switch(database: Database, ids: Sequence[str], by: str, now_us: int, *, enabled: bool) -> None:
-    """Switches rules on or off, all or none. One that was stopped for its cost begins anew when
-    it is switched on. Raises NotFoundError."""
+    """Enables or disables rules. Enabling a rule that was stopped for its cost restarts it. Raises
+    NotFoundError."""
     values: dict[str, Any] = {"enabled": enabled}
     if enabled:
         values |= {"stopped_us": 0, "stopped_reason": ""}
@@ -236,13 +260,13 @@ def stop(connection: Connection, rule_id: str, reason: str, now_us: int) -> None
 
 
 def remove(database: Database, ids: Sequence[str], by: str, now_us: int) -> None:
-    """Deletes rules, all or none. Raises NotFoundError."""
+    """Deletes rules. Raises NotFoundError."""
     _change(database, ids, {"deleted_us": now_us, "enabled": False}, by, now_us)
 
 
 def forget_removed(database: Database, now_us: int) -> None:
-    """Deletes the rows of rules that were deleted `SIGMA_DELETED_KEPT_US` ago."""
-    old = and_(_ROW.deleted_us > 0, _ROW.deleted_us < now_us - limits.SIGMA_DELETED_KEPT_US)
+    """Deletes rows of rules that were deleted more than `SIGMA_DELETED_KEPT_US` ago."""
+    old = and_(_ROW.deleted_us > 0, _ROW.deleted_us < now_us - SIGMA_DELETED_KEPT_US)
     with database.writing() as connection:
         ids = select(_ROW.id).where(old)
         for other in (SIGMA_COUNT, SIGMA_VERSION):
@@ -250,56 +274,35 @@ def forget_removed(database: Database, now_us: int) -> None:
         connection.execute(delete(SIGMA_RULE).where(old))
 
 
-def count(database: Database, added: Mapping[str, RuleCounts]) -> None:
-    """Adds what a server's commits counted since its last call."""
-    with database.writing() as connection:
-        for rule_id, counts in sorted(added.items()):
-            connection.execute(insert_new(connection, SIGMA_COUNT), {"rule_id": rule_id})
-            row = SIGMA_COUNT.c
-            connection.execute(
-                update(SIGMA_COUNT)
-                .where(row.rule_id == rule_id)
-                .values(
-                    events=row.events + counts.events,
-                    hits=row.hits + counts.hits,
-                    verify_us=row.verify_us + counts.verify_us,
-                    last_hit_us=case(
-                        (row.last_hit_us > counts.last_hit_us, row.last_hit_us),
-                        else_=counts.last_hit_us,
-                    ),
-                )
-            )
-
-
 def in_force(database: Database) -> InForce:
-    """By what commits are judged."""
+    """Returns the generation that judges commits."""
     with database.reading() as connection:
         return in_force_within(connection)
 
 
 def in_force_within(connection: Connection) -> InForce:
-    """The same, in a transaction."""
+    """Like `in_force`, within a transaction."""
     stored = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _IN_FORCE))
     return InForce(**json.loads(stored)) if stored else InForce()
 
 
 def note_in_force_within(connection: Connection, noted: InForce) -> None:
-    """Stores by what commits are judged from now on."""
+    """Stores the generation that judges commits from now on."""
     _note(connection, _IN_FORCE, asdict(noted))
 
 
 def origins(database: Database, ids: Sequence[str]) -> dict[str, str]:
-    """Where these rules are from, without those that there are not."""
+    """Maps id to origin for those rules that exist."""
     found: dict[str, str] = {}
     with database.reading() as connection:
-        for some in _pieces(ids):
+        for some in _pieces(ids, limits.SIGMA_IDS_A_QUERY):
             query = select(_ROW.id, _ROW.origin).where(_ALIVE, _ROW.id.in_(some))
             found |= {row.id: row.origin for row in connection.execute(query)}
     return found
 
 
 def starter_pack(database: Database) -> StarterPack:
-    """What was added of the starter pack."""
+    """Returns the added version of the starter pack."""
     with database.reading() as connection:
         stored = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _STARTER))
     body = json.loads(stored) if stored else {}
@@ -307,7 +310,7 @@ def starter_pack(database: Database) -> StarterPack:
 
 
 def note_starter_pack(database: Database, noted: StarterPack) -> None:
-    """Stores what was added of the starter pack."""
+    """Stores the added version of the starter pack."""
     with database.writing() as connection:
         _note(connection, _STARTER, asdict(noted))
 
@@ -360,7 +363,7 @@ def _put(
 
 
 def _change_of(known: RowMapping | None, one: NewSigmaRule, enabled: bool | None) -> Change:
-    """What a document does to the row that has its id."""
+    """Returns the effect of a document on the existing row with its id."""
     if known is None or known["deleted_us"]:
         return "added"
     is_switched = enabled is not None and enabled != known["enabled"]
@@ -374,30 +377,39 @@ def _is_same(known: RowMapping, one: NewSigmaRule) -> bool:
 def _change(
     database: Database, ids: Sequence[str], values: Mapping[str, Any], by: str, now_us: int
 ) -> None:
-    with database.writing() as connection:
-        risen = list_versions.rise(connection, _GENERATION)
-        values = {**values, "generation": risen, "modified_us": now_us, "modified_by": by}
-        for some in _pieces(list(dict.fromkeys(ids))):
+    """Changes rows in transactions of bounded size. Raises NotFoundError before the first."""
+    wanted = list(dict.fromkeys(ids))
+    with database.reading() as connection:
+        for some in _pieces(wanted, limits.SIGMA_IDS_A_QUERY):
             is_among = and_(_ALIVE, _ROW.id.in_(some))
             known = set(connection.scalars(select(_ROW.id).where(is_among)))
             for rule_id in some:
                 if rule_id not in known:
                     raise _unknown(rule_id)
-            connection.execute(update(SIGMA_RULE).where(is_among).values(**values))
+    for some in _pieces(wanted, limits.SIGMA_RULES_SWITCHED_AT_ONCE):
+        with database.writing() as connection:
+            risen = list_versions.rise(connection, _GENERATION)
+            made = {**values, "generation": risen, "modified_us": now_us, "modified_by": by}
+            is_among = and_(_ALIVE, _ROW.id.in_(some))
+            connection.execute(update(SIGMA_RULE).where(is_among).values(**made))
 
 
-def condition_of(wanted: Wanted, in_force: int) -> ColumnElement[bool]:
-    """What rows of `sigma_rule` have to be, by the generation that is in force."""
+def condition_of(wanted: Wanted, in_force: int, blocked: Collection[str]) -> ColumnElement[bool]:
+    """Returns the condition on rows of `sigma_rule`. `blocked` are the ids of documents without
+    effect."""
     found: list[ColumnElement[bool]] = [_ALIVE]
     if wanted.text:
         columns = (_ROW.title, _ROW.id, _ROW.text)
         found.append(or_(*(one.icontains(wanted.text, autoescape=True) for one in columns)))
     if wanted.level:
         found.append(_ROW.level == wanted.level.lower())
-    if wanted.reason:
+    if wanted.reason == NO_BASE_RULE:
+        found.append(_ROW.id.in_(sorted(blocked)))
+    elif wanted.reason:
         found.append(_ROW.problem_reason == wanted.reason)
     if wanted.origin:
         found.append(_ROW.origin.icontains(wanted.origin, autoescape=True))
+    is_blocked = _ROW.id.in_(sorted(blocked))
     is_loaded = _ROW.problem_reason == ""
     match wanted.state:
         case "unsupported":
@@ -407,9 +419,11 @@ def condition_of(wanted: Wanted, in_force: int) -> ColumnElement[bool]:
         case "stopped":
             found += [is_loaded, _ROW.enabled, _ROW.stopped_us > 0]
         case "in_force":
-            found += [is_loaded, _EVALUATED, _ROW.generation <= in_force]
+            found += [is_loaded, _EVALUATED, ~is_blocked, _ROW.generation <= in_force]
         case "pending":
-            found += [is_loaded, _EVALUATED, _ROW.generation > in_force]
+            found += [is_loaded, _EVALUATED, ~is_blocked, _ROW.generation > in_force]
+        case "blocked":
+            found += [is_loaded, _EVALUATED, is_blocked]
     return and_(*found)
 
 
@@ -423,7 +437,7 @@ def _document(row: RowMapping) -> NewSigmaRule:
     return NewSigmaRule(**{name: row[name] for name in _TEXTS})
 
 
-def _rule(row: RowMapping) -> SigmaRule:
+def _rule(row: RowMapping, blocked: Mapping[str, str]) -> SigmaRule:
     return SigmaRule(
         rule=_document(row),
         enabled=bool(row["enabled"]),
@@ -437,12 +451,13 @@ def _rule(row: RowMapping) -> SigmaRule:
         stopped_us=row["stopped_us"],
         stopped_reason=row["stopped_reason"],
         counts=RuleCounts(**{name: int(row[f"count_{name}"]) for name in _COUNTS}),
+        blocked=blocked.get(row["id"], ""),
     )
 
 
-def _pieces(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(ids), limits.SIGMA_IDS_A_QUERY):
-        yield ids[at : at + limits.SIGMA_IDS_A_QUERY]
+def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for at in range(0, len(items), size):
+        yield items[at : at + size]
 
 
 def _unknown(rule_id: str) -> NotFoundError:

@@ -1,21 +1,25 @@
-"""A Sigma document as the server keeps it: a rule, a correlation or a filter, with what came of it.
+"""A stored Sigma document (rule, correlation or filter) with its state.
 
-`compiled` is what `detect/rule_codec.py` made of the text, so that the text is parsed once.
+`compiled` is the output of `detect/rule_codec.py`, so that the text is parsed once.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Kind = Literal["rule", "correlation", "filter"]
 
-RuleState = Literal["in_force", "pending", "disabled", "stopped", "unsupported"]
-"""What a rule does at the moment: it is evaluated; it will be within seconds; somebody switched it
-off; the server stopped it because of its cost; it says what cannot be evaluated."""
+RuleState = Literal["in_force", "pending", "blocked", "disabled", "stopped", "unsupported"]
+"""Current state of a rule: `in_force`: it is evaluated; `pending`: it will be within seconds;
+`disabled`: a user disabled it; `stopped`: the server stopped it because of its cost; `unsupported`:
+it cannot be evaluated; `blocked`: it is a correlation or filter whose rules are not in force."""
+
+NO_BASE_RULE: Final = "no_base_rule"
+"""Reason of a document in the state `blocked`."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSigmaRule:
-    """A document to keep. A `problem_reason` says that it cannot be evaluated, and why."""
+    """A document to store. `problem_reason` is set if it cannot be evaluated."""
 
     id: str
     kind: Kind
@@ -24,11 +28,11 @@ class NewSigmaRule:
     level: str
     status: str
     version: str
-    """The date that the text gives for its last change, `YYYY-MM-DD`, or ""."""
+    """Date of the last change according to the text, `YYYY-MM-DD`; "" if missing."""
     origin: str
-    """The file and document it was read from, "starter", or "" for the API."""
+    """File and document that it was read from; "starter"; or "" for the API."""
     compiled: str
-    """"" for what cannot be evaluated."""
+    """Empty for a document that cannot be evaluated."""
     codec: int
     """`rule_codec.CODEC_VERSION` of `compiled`."""
     problem_reason: str = ""
@@ -38,7 +42,7 @@ class NewSigmaRule:
 
 @dataclass(frozen=True, slots=True)
 class EarlierText:
-    """What a rule said, and since when and by whom."""
+    """An earlier text of a rule, with its time and author."""
 
     revision: int
     text: str
@@ -50,54 +54,75 @@ class EarlierText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleCounts:
-    """What a rule cost and found since it was added."""
+    """Statistics of a rule since it was added."""
 
     events: int = 0
-    """Events that it was a candidate for, i.e. that were compared with all of it."""
+    """Events that passed the rule's anchors and were compared with the whole rule."""
     hits: int = 0
     verify_us: int = 0
-    """CPU time of comparing, estimated from one event in 64."""
+    """CPU time of the comparisons, extrapolated from one event in 64."""
     last_hit_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SigmaRule:
-    """A kept document. Times are epoch microseconds, 0 for never."""
+    """A stored document. Times are epoch microseconds; 0 for never."""
 
     rule: NewSigmaRule
     enabled: bool
     revision: int
-    """From 1, rises with every change of the text."""
+    """Starts at 1; incremented with every change of the text."""
     created_us: int
     modified_us: int
     modified_by: str
     text_us: int
-    """When the text became this one; `modified_us` is that of any change."""
+    """Time of the last change of the text; `modified_us` covers any change."""
     text_by: str
     generation: int
-    """Of the list of rules when this one changed: in force where that generation is."""
+    """Generation of the rule list at this rule's last change. The rule is in force where that
+    generation is."""
     stopped_us: int
     stopped_reason: str
     counts: RuleCounts
+    blocked: str = ""
+    """Reason why an enabled correlation or filter has no effect."""
+
+    @property
+    def reason(self) -> str:
+        """Stable code for why it cannot be evaluated or has no effect; "" otherwise."""
+        return self.rule.problem_reason or (NO_BASE_RULE if self.blocked else "")
+
+    @property
+    def message(self) -> str:
+        """The reason in words, or the reason why the server stopped the rule."""
+        return self.rule.problem_message or self.stopped_reason or self.blocked
 
     def state(self, in_force: int) -> RuleState:
-        """`in_force` is the generation that events are judged by."""
+        """Returns the state. `in_force` is the generation that judges events."""
         return state_of(
             self.rule.problem_reason,
             is_enabled=self.enabled,
             is_stopped=self.stopped_us > 0,
             is_in_force=self.generation <= in_force,
+            is_blocked=bool(self.blocked),
         )
 
 
 def state_of(
-    problem_reason: str, *, is_enabled: bool, is_stopped: bool, is_in_force: bool
+    problem_reason: str,
+    *,
+    is_enabled: bool,
+    is_stopped: bool,
+    is_in_force: bool,
+    is_blocked: bool,
 ) -> RuleState:
-    """What a rule does, by what is kept of it."""
+    """Derives the state of a rule from its stored values."""
     if problem_reason:
         return "unsupported"
     if not is_enabled:
         return "disabled"
     if is_stopped:
         return "stopped"
+    if is_blocked:
+        return "blocked"
     return "in_force" if is_in_force else "pending"

@@ -1,117 +1,69 @@
-"""Watchlists: their records, every id that they had, and what their execution says of them.
+"""Watchlists: definitions, all ids that they ever had, and execution results.
 
-A watchlist has a key that never changes. Its id rises with every change of its query, because
-documents are tagged by id; an older id leads to the record as it is now.
+A watchlist has a key that never changes. Each change of its query assigns a new, higher id, because
+documents are tagged by id. An earlier id still refers to the current watchlist.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     BindParameter,
     Connection,
-    RowMapping,
     Select,
     Text,
     bindparam,
     case,
     delete,
-    func,
     insert,
+    literal,
     select,
     update,
 )
 
-from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import WATCHLIST_PAST_S, WATCHLISTS_MAX
+from vedette.errors import BadRequestError, ConflictError, NotFoundError
+from vedette.limits import WATCHLIST_ID_MAX, Limit
 from vedette.model.findings.detection import Source
+from vedette.model.rights.authorization import EVERYWHERE, Deed, Managed, of_groups
+from vedette.record.columns import from_row, row_of
+from vedette.record.objects.watchlist import ALL_GROUPS, Watchlist, WatchlistVersion
+from vedette.state.db.database import insert_new
+from vedette.state.db.schema import VALUE
 from vedette.state.db.schema_watchlists import WATCHLIST, WATCHLIST_ID
 from vedette.state.policy import actions
+from vedette.state.shares.quota import check_room
+from vedette.state.shares.quota_list import WATCHLISTS
 
-ALL_GROUPS: Final = -1
-"""`group_id` of a watchlist over every sensor."""
+WATCHLIST_IDS_AHEAD_MAX: Limit[int] = 100_000
+"""Maximum distance of a caller-chosen id above the next free id."""
+
+WATCHLIST_PAST_S: Limit[int] = 7 * 24 * 3600
+"""Age (s) of the stored telemetry that a new or edited watchlist is executed over: the period that
+analysts still work on. A query over a longer period is a search."""
+
+
+_GIVEN: Final = "watchlist_id_given"
+"""Key of a stored value: the highest id that was assigned automatically."""
 
 EVERY_WINDOW: Final = 1 << 53
-"""`past_ms` of a watchlist of which nothing of the stored past is judged yet."""
+"""`past_ms` of a watchlist that has not yet judged any stored telemetry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watchlist:
-    """A stored watchlist. Times in epoch microseconds, 0 for never."""
-
-    key: int
-    id: int
-    name: str
-    description: str | None
-    search_query: str
-    index_type: str
-    enabled: bool
-    readonly: bool
-    group_id: int
-    alliance_id: str
-    from_alliance: bool
-    user_id: int
-    date_added_us: int
-    last_hit_us: int
-    last_hit_count: int
-    total_hits: int
-    total_tags: int
-    search_us: int
-    last_result: int
-    last_error: str
-    last_us: int
-    cost_us: int
-    cost_hour: int
-    stopped: str
-    past_ms: int
-    past_from_ms: int
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it is executed."""
-        return self.enabled and not self.stopped
-
-    @property
-    def has_past(self) -> bool:
-        """Whether stored telemetry from before it was saved is still to be judged."""
-        return self.past_ms > self.past_from_ms
-
-
-@dataclass(frozen=True, slots=True)
-class NewWatchlist:
-    """What a caller gives."""
-
-    name: str
-    search_query: str
-    index_type: str
-    description: str | None = None
-    enabled: bool = True
-    readonly: bool = False
-    group_id: int = ALL_GROUPS
-    user_id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Former:
-    """A query that a watchlist had under an earlier id, or has now (`until_us` 0)."""
-
-    id: int
-    name: str
-    search_query: str
-    index_type: str
-    from_us: int
-    until_us: int
+def of_group(group_id: int) -> Managed:
+    """Returns the objects that a watchlist's sensor group covers: its own, or all groups."""
+    return EVERYWHERE if group_id == ALL_GROUPS else of_groups(group_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What one execution adds to a watchlist."""
+    """Results of one execution of a watchlist."""
 
     key: int
     id: int
-    """Of the query that was executed: nothing is added to another one."""
+    """Id of the executed query; the results are ignored if the watchlist has another id
+    meanwhile."""
     hits: int = 0
     tags: int = 0
     cost_us: int = 0
@@ -120,18 +72,18 @@ class Executed:
 
 
 def all_watchlists(connection: Connection) -> list[Watchlist]:
-    """By id."""
+    """Returns all watchlists, sorted by id."""
     rows = connection.execute(select(WATCHLIST).order_by(WATCHLIST.c.id)).mappings()
-    return [_watchlist(row) for row in rows]
+    return [from_row(Watchlist, row) for row in rows]
 
 
 def get(connection: Connection, watchlist_id: int) -> Watchlist:
-    """The watchlist that has an id, or had it. Raises NotFoundError."""
+    """Returns the watchlist that has this id now or had it earlier. Raises NotFoundError."""
     return _found(connection, _with_id(watchlist_id), watchlist_id)
 
 
 def held(connection: Connection, watchlist_id: int) -> Watchlist:
-    """The same, which nobody else can change until the transaction ends."""
+    """Like `get`, with a row lock until the transaction ends."""
     query = _with_id(watchlist_id).with_for_update(of=WATCHLIST)
     return _found(connection, query, watchlist_id)
 
@@ -148,53 +100,35 @@ def _found(connection: Connection, query: Select[Any], watchlist_id: int) -> Wat
     row = connection.execute(query).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no watchlist {watchlist_id}")
-    return _watchlist(row)
+    return from_row(Watchlist, row)
 
 
-def history(connection: Connection, key: int) -> list[Former]:
-    """Every query that a watchlist had, the oldest first."""
+def history(connection: Connection, key: int) -> list[WatchlistVersion]:
+    """Returns every query that a watchlist had, oldest first."""
     rows = connection.execute(
         select(WATCHLIST_ID).where(WATCHLIST_ID.c.watchlist_key == key).order_by(WATCHLIST_ID.c.id)
     ).mappings()
-    return [
-        Former(
-            row["id"],
-            row["name"],
-            row["search_query"],
-            row["index_type"],
-            row["from_us"],
-            row["until_us"],
-        )
-        for row in rows
-    ]
+    return [from_row(WatchlistVersion, row) for row in rows]
 
 
-def add(
-    connection: Connection, new: NewWatchlist, now_us: int, chosen_id: int | None = None
-) -> int:
-    """The id of the new watchlist. An id of a deleted watchlist may be chosen again.
+def add(connection: Connection, new: Watchlist, now_us: int, chosen_id: int | None = None) -> int:
+    """Adds a watchlist and returns its id. The id of a deleted watchlist may be chosen again.
 
-    Raises ConflictError for an id that leads to a watchlist, and above `WATCHLISTS_MAX`.
+    Raises ConflictError for an id that refers to a watchlist and above the quota (`WATCHLISTS`),
+    BadRequestError for a chosen id far above the next free one, so that ids do not run out.
     """
-    if (connection.scalar(select(func.count()).select_from(WATCHLIST)) or 0) >= WATCHLISTS_MAX:
-        raise ConflictError(f"there are at most {WATCHLISTS_MAX:,} watchlists")
-    watchlist_id = chosen_id or _free_id(connection, 1, is_last=True)
+    check_room(connection, WATCHLISTS, new.user_id)
+    next_id = _next_id(connection)
+    if chosen_id is None:
+        _note_given(connection, next_id)
+    elif chosen_id > (most := next_id + WATCHLIST_IDS_AHEAD_MAX):
+        raise BadRequestError(f"id: must be at most {most}, since ids are given in order")
+    watchlist_id = chosen_id or next_id
     taken = select(WATCHLIST_ID.c.watchlist_key).where(WATCHLIST_ID.c.id == watchlist_id)
     if connection.scalar(taken) is not None:
         raise ConflictError(f"id: there is a watchlist {watchlist_id} already")
-    values = {
-        "id": watchlist_id,
-        "name": new.name,
-        "description": new.description,
-        "search_query": new.search_query,
-        "index_type": new.index_type,
-        "enabled": new.enabled,
-        "readonly": new.readonly,
-        "group_id": new.group_id,
-        "user_id": new.user_id,
-        "date_added_us": now_us,
-        **_whole_past(now_us),
-    }
+    made = replace(new, id=watchlist_id, date_added_us=now_us, **_whole_past(now_us))
+    values = row_of(made, "key")
     key: int = connection.execute(
         insert(WATCHLIST).values(values).returning(WATCHLIST.c.key)
     ).scalar_one()
@@ -209,33 +143,42 @@ def change(
     values: Mapping[str, Any],
     now_us: int,
     move_actions_from: int | None = None,
+    mover_id: int | None = None,
 ) -> Watchlist:
-    """Changes columns of a watchlist. With another query it gets the next free id, starts anew,
-    and takes over the actions of `move_actions_from`, which is its own old id unless named. When
-    it is enabled again, or started after it was stopped, its past is judged again.
+    """Changes columns of a watchlist.
 
-    Raises NotFoundError for an unknown `move_actions_from`.
+    A new query assigns the next free id, resets the results, and takes over the actions of
+    `move_actions_from`, by default the watchlist's own earlier id. Enabling a watchlist, or
+    restarting one that was stopped, judges stored telemetry again. `mover_id` is the user who may
+    not take personal actions of other users from another watchlist; None takes all actions. Raises
+    NotFoundError for an unknown `move_actions_from`.
     """
     changed = {name: value for name, value in values.items() if getattr(known, name) != value}
     if changed.get("enabled") or (values.get("enabled") and known.stopped):
         changed |= {"stopped": "", "last_error": "", "last_result": 0, **_whole_past(now_us)}
         changed |= {"cost_us": 0}
     if {"search_query", "index_type"} & changed.keys():
-        changed |= _new_query(connection, known, changed, now_us, move_actions_from)
+        changed |= _new_query(connection, known, changed, now_us, move_actions_from, mover_id)
     if changed:
         connection.execute(update(WATCHLIST).where(WATCHLIST.c.key == known.key).values(changed))
     return get(connection, changed.get("id", known.id))
 
 
+def change_right(known: Watchlist) -> tuple[Deed, Managed]:
+    """Returns the right that a change of the watchlist requires."""
+    action = Deed.CHANGE_READ_ONLY_WATCHLIST if known.readonly else Deed.CHANGE_WATCHLIST
+    return action, of_group(known.group_id)
+
+
 def remove(connection: Connection, known: Watchlist) -> None:
-    """Deletes a watchlist and its actions. Its ids are not given again by themselves, because
+    """Deletes a watchlist and its actions. Its ids are never assigned automatically again, because
     documents are tagged with them."""
     connection.execute(delete(WATCHLIST).where(WATCHLIST.c.key == known.key))
     actions.remove_of(connection, _source(known.id))
 
 
 def executed(connection: Connection, found: Iterable[Executed], now_us: int) -> None:
-    """Adds what executions found and cost; a watchlist that was changed meanwhile is left alone."""
+    """Adds the results and costs of executions; skips watchlists that have changed meanwhile."""
     rows = [
         {
             "of_key": one.key,
@@ -279,12 +222,13 @@ _EXECUTED: Final = (
         last_hit_count=case((_HITS > 0, _HITS), else_=WATCHLIST.c.last_hit_count),
     )
 )
-"""One statement for all watchlists of a round; only those that are not stopped are executed."""
+"""One statement for all watchlists of a round; only watchlists that are not stopped are
+executed."""
 
 
 def past_judged(connection: Connection, known: Watchlist, until_ms: int) -> None:
-    """Notes that windows from `until_ms` on are judged; nothing when the watchlist was changed or
-    started anew meanwhile."""
+    """Records that windows from `until_ms` on have been judged. Does nothing if the watchlist was
+    changed or restarted meanwhile."""
     connection.execute(
         update(WATCHLIST)
         .where(WATCHLIST.c.key == known.key, WATCHLIST.c.id == known.id)
@@ -299,10 +243,13 @@ def _new_query(
     changed: Mapping[str, Any],
     now_us: int,
     move_actions_from: int | None,
+    mover_id: int | None,
 ) -> dict[str, Any]:
-    """Columns of a watchlist whose query changes, with its next id."""
+    """Assigns the next id to a watchlist whose query changes. Returns the columns to update."""
     giver = known if move_actions_from is None else get(connection, move_actions_from)
     watchlist_id = _free_id(connection, known.id + 1)
+    if watchlist_id > WATCHLIST_ID_MAX:  # chosen that high in an older version
+        watchlist_id = _next_id(connection)
     connection.execute(
         update(WATCHLIST_ID).where(WATCHLIST_ID.c.id == known.id).values(until_us=now_us)
     )
@@ -311,9 +258,13 @@ def _new_query(
         for name in ("name", "search_query", "index_type")
     }
     _give_id(connection, known.key, watchlist_id, values, now_us)
-    actions.move(connection, _source(giver.id), _source(watchlist_id))
     if giver.key != known.key:
+        if mover_id is not None:
+            actions.move_of_others(connection, _source(known.id), _source(watchlist_id), mover_id)
         actions.remove_of(connection, _source(known.id))
+    actions.move(
+        connection, _source(giver.id), _source(watchlist_id), _mover(giver, known, mover_id)
+    )
     return {
         "id": watchlist_id,
         **dict.fromkeys(("last_hit_us", "last_hit_count", "total_hits", "total_tags"), 0),
@@ -321,6 +272,12 @@ def _new_query(
         **{"last_error": "", "stopped": ""},
         **_whole_past(now_us),
     }
+
+
+def _mover(giver: Watchlist, known: Watchlist, mover_id: int | None) -> int | None:
+    """Returns the `mover_id` for moving actions; None for a watchlist's own actions, which all
+    move."""
+    return None if giver.key == known.key else mover_id
 
 
 def _give_id(
@@ -331,30 +288,40 @@ def _give_id(
     connection.execute(insert(WATCHLIST_ID).values(row))
 
 
-def _free_id(connection: Connection, lowest: int, *, is_last: bool = False) -> int:
-    """The lowest id from `lowest` on that no watchlist ever had, or one above all of them."""
-    used = connection.scalars(
-        select(WATCHLIST_ID.c.id).where(WATCHLIST_ID.c.id >= lowest).order_by(WATCHLIST_ID.c.id)
-    ).all()
-    if is_last:
-        return max(used, default=lowest - 1) + 1
-    free = lowest
-    for one in used:
-        if one > free:
-            break
-        free = one + 1
-    return free
+def _next_id(connection: Connection) -> int:
+    """Returns the lowest id above the automatically assigned ids that no watchlist ever had. Chosen
+    ids do not raise this mark, so that they cannot use up the id range."""
+    given = connection.scalar(select(VALUE.c.value).where(VALUE.c.name == _GIVEN))
+    return _free_id(connection, int(given or 0) + 1)
 
 
-def _whole_past(now_us: int) -> dict[str, int]:
-    """Columns of a watchlist whose past is still to be judged."""
+def _note_given(connection: Connection, watchlist_id: int) -> None:
+    connection.execute(insert_new(connection, VALUE), {"name": _GIVEN, "value": "0"})
+    noted = update(VALUE).where(VALUE.c.name == _GIVEN).values(value=str(watchlist_id))
+    connection.execute(noted)
+
+
+def _free_id(connection: Connection, lowest: int) -> int:
+    """Returns the lowest id from `lowest` on that no watchlist ever had."""
+    is_used = select(literal(1)).where(WATCHLIST_ID.c.id == lowest)
+    if connection.scalar(is_used) is None:
+        return lowest
+    following = WATCHLIST_ID.alias()
+    is_followed = select(literal(1)).where(following.c.id == WATCHLIST_ID.c.id + 1).exists()
+    last_used = (
+        select(WATCHLIST_ID.c.id)
+        .where(WATCHLIST_ID.c.id >= lowest, ~is_followed)
+        .order_by(WATCHLIST_ID.c.id)
+        .limit(1)
+    )
+    return int(connection.scalar(last_used) or 0) + 1
+
+
+def _whole_past(now_us: int) -> dict[str, Any]:
+    """Returns the columns of a watchlist that must still judge stored telemetry."""
     past_from_ms = max(0, now_us // 1_000 - WATCHLIST_PAST_S * 1_000)
     return {"past_ms": EVERY_WINDOW, "past_from_ms": past_from_ms}
 
 
 def _source(watchlist_id: int) -> Source:
     return Source("watchlist", str(watchlist_id))
-
-
-def _watchlist(row: RowMapping) -> Watchlist:
-    return Watchlist(**{name: row[name] for name in Watchlist.__dataclass_fields__})

@@ -1,1 +1,1 @@
-"""Hosts and their sensors: enrolment, check-ins, queues, packages."""
+"""Hosts and their sensors: enrolment, check-ins, orders, queues, packages."""

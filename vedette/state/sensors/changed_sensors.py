@@ -1,18 +1,22 @@
-"""Finds the sensors that changed since the last poll, by any server or command.
+"""Finds the sensors that any server or command has changed since the last poll.
 
-The time of a change is that of the server that made it, and clocks differ, so polls overlap. A
-checksum over the times skips the read while nothing changed; otherwise a fleet that has just
-enrolled would be read again every few seconds.
+Change times come from the server that made the change, and clocks differ, so polls overlap. A
+checksum over the times skips the read while nothing has changed; otherwise a freshly enrolled fleet
+would be reread every few seconds.
 """
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from vedette.limits import SENSOR_CHANGES_OVERLAP_US
+from vedette.limits import Limit
 from vedette.state.db.schema import SENSOR
+
+SENSOR_CHANGES_OVERLAP_US: Limit[int] = 60 * 1_000_000
+"""Overlap of two polls for changed sensors, since clocks of servers differ."""
 
 
 class ChangedSensors:
-    """For one thread. `look` returns the same again until `taken` confirms it."""
+    """Polls for changes; for use by one thread. `look` repeats its result until `taken` confirms
+    it."""
 
     def __init__(self) -> None:
         self._looked_us = 0
@@ -22,13 +26,13 @@ class ChangedSensors:
         self._next: tuple[int, int, tuple[int, int] | None, dict[int, int]] | None = None
 
     def look(self, connection: Connection, now_us: int) -> list[int]:
-        """Ids of the sensors that changed since the last confirmed poll; of the last minute at the
-        first one."""
+        """Returns ids of the sensors that changed since the last confirmed poll; at the first poll,
+        within the last minute."""
         since_us, summed = self._since_us, self._summed
         if not 0 <= now_us - since_us < 2 * SENSOR_CHANGES_OVERLAP_US:
             since_us, summed = (self._looked_us or now_us) - SENSOR_CHANGES_OVERLAP_US, None
         count, total = connection.execute(_SUM, {"since": since_us}).one()
-        # Every change makes the sum larger: times of changes only rise.
+        # Every change increases the sum, since change times only rise.
         newest, found = (int(count), int(total or 0)), self._seen
         if newest != summed:
             found = dict(map(tuple, connection.execute(_TIMES, {"since": since_us})))
@@ -38,7 +42,7 @@ class ChangedSensors:
         return [one for one, at_us in found.items() if self._seen.get(one) != at_us]
 
     def taken(self) -> None:
-        """Confirm that the result of the last poll was applied."""
+        """Confirms that the result of the last poll was applied."""
         if self._next is not None:
             self._looked_us, self._since_us, self._summed, self._seen = self._next
 

@@ -1,13 +1,13 @@
-"""Check-ins: store a sensor's report, read the orders for it.
+"""Check-ins: stores a sensor's report and returns its orders.
 
-`check_in` handles a batch in one transaction (`state/db/group_commit.py`). The four phases of
-isolation (docs/api-objects.md#isolation) are two columns: `network_isolation_enabled` is the wanted
-state, `is_isolating` the state last reported. Transitions 0 -> 1 and 2 -> 3 change the first, 1 ->
-2 and 3 -> 0 the second; users write only the first, sensors only the second.
+`check_in` handles a batch in one transaction (`state/shares/group_commit.py`). Two columns
+represent the four phases of isolation (docs/api-objects.md#isolation): `network_isolation_enabled`
+is the wanted state, `is_isolating` the last reported state. Transitions 0 -> 1 and 2 -> 3 change
+the first, 1 -> 2 and 3 -> 0 the second. Users write only the first, sensors only the second.
 
-The health of sensors over time is a row for each hour in which it changed, for `HEALTH_DAYS`. It is
-written with the check-ins, and only where one says another health than the one before: a fleet that
-is well writes nothing.
+The health history of a sensor has a row for each hour in which the health changed, for
+`HEALTH_DAYS`. A check-in writes a row only if its health differs from the previous one, so a
+healthy fleet writes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ from sqlalchemy import Connection, bindparam, case, delete, false, func, select,
 
 from vedette import limits
 from vedette.errors import UnauthorizedError, VedetteError
+from vedette.limits import Limit
 from vedette.state.db.bulk_statement import BulkStatement
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SENSOR
@@ -25,12 +26,19 @@ from vedette.state.db.schema_fleet import SENSOR_HEALTH
 from vedette.state.sensors.group_orders import GroupOrders, group_orders
 from vedette.state.sensors.silent_sensors import contact_of, earlier_seen, midnight_us
 
+CHECKINS_A_SECOND_MAX: Limit[int] = 400
+"""Check-ins per second that a server aims for; larger fleets get a longer interval."""
+
+HEALTH_DAYS: Limit[int] = 30
+"""Days of the health history of sensors."""
+
+
 _NO_ORDERS = GroupOrders()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The report of a check-in, by column of `sensor`; None leaves a column as it is."""
+    """Report of a check-in, by column of `sensor`; None leaves a column unchanged."""
 
     boot_id: str | None = None
     clock_delta_s: int | None = None
@@ -53,7 +61,8 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OsqueryFacts:
-    """What osquery reports of its host, by column of `sensor`; None leaves a column as it is."""
+    """Facts that osquery reports about its host, by column of `sensor`; None leaves a column
+    unchanged."""
 
     network_adapters: str | None = None
     addresses: str | None = None
@@ -66,12 +75,12 @@ _NO_FACTS = OsqueryFacts()
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Which orders a sensor has completed."""
+    """Orders that a sensor has completed."""
 
     flushed_before_us: int = 0
     flushed_number: int | None = None
-    """The flush order that is done; None from sensors that do not know numbers, for which the
-    time decides."""
+    """Number of the completed flush order; None from sensors without flush numbers, for which
+    `flushed_before_us` decides."""
     has_restarted: bool = False
     is_uninstalling: bool = False
 
@@ -87,28 +96,28 @@ class WantedState:
     sensor_version: str
     isolate: bool
     flush_before_us: int
-    """0: no flush is wanted."""
+    """0: no flush is requested."""
     flush_number: int
-    """Of the latest flush order."""
+    """Number of the latest flush order."""
     restart: bool
     uninstall: bool
     interval_s: int
-    """Until the next check-in."""
+    """Time (s) until the next check-in."""
     group: GroupOrders = _NO_ORDERS
 
 
 @dataclass(frozen=True, slots=True)
 class CheckIn:
-    """One check-in of a sensor."""
+    """A check-in of a sensor."""
 
     sensor_id: int
     report: Report
     progress: Progress
     now_us: int
     interval_s: int
-    """Until the next one, unless the group sets it."""
+    """Time (s) until the next check-in, unless the group sets one."""
     least_interval_s: int = 0
-    """Lower bound, also for the group's setting."""
+    """Minimum interval (s), also for the group's setting."""
 
 
 _READ = (
@@ -152,7 +161,8 @@ _UPDATE = BulkStatement(
     .values(
         {name: bindparam(f"new_{name}", type_=SENSOR.c[name].type) for name in _KEPT}
         | {
-            # What is not reported stays. One statement for all, so that a batch is one call.
+            # Values that are not reported stay. A single statement for all sensors makes a batch
+            # one call.
             name: func.coalesce(bindparam(f"new_{name}", type_=SENSOR.c[name].type), SENSOR.c[name])
             for name in _REPORTED
         }
@@ -161,8 +171,8 @@ _UPDATE = BulkStatement(
 
 
 def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedState | VedetteError]:
-    """Store reports; returns the wanted state of each sensor, UnauthorizedError for one that no
-    longer exists."""
+    """Stores reports. Returns the wanted state of each sensor, or UnauthorizedError for a sensor
+    that no longer exists."""
     asked = {"sensors": sorted({item.sensor_id for item in items})}
     rows = {row["id"]: dict(row) for row in connection.execute(_ROWS, asked).mappings()}
     orders = group_orders(connection, {row["group_id"] for row in rows.values()})
@@ -189,7 +199,7 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedSta
 
 
 def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]:
-    """Apply a check-in to a row; returns the parameters of its UPDATE."""
+    """Applies a check-in to a row. Returns the parameters of its UPDATE."""
     reported = {name: getattr(item.report, name) for name in _REPORTED}
     row |= {name: value for name, value in reported.items() if value is not None and name in row}
     row |= _after(row, item.progress, item.now_us)
@@ -205,8 +215,8 @@ def _take(row: dict[str, Any], item: CheckIn, interval_s: int) -> dict[str, Any]
 def note_contact(
     connection: Connection, sensor_id: int, now_us: int, facts: OsqueryFacts = _NO_FACTS
 ) -> str:
-    """Record a contact of osquery; returns the operating system of its host. The check-in time and
-    the facts are left to Vedette's own sensor where that runs too.
+    """Records a contact of osquery and returns the operating system of its host. If Vedette's own
+    sensor also runs there, check-in time and facts stay those of that sensor.
 
     Raises UnauthorizedError for a sensor that no longer exists.
     """
@@ -236,7 +246,7 @@ def note_contact(
 
 
 def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str, Any]:
-    """Column values for the orders that the check-in completes."""
+    """Returns column values for the orders that the check-in completes."""
     values: dict[str, Any] = {}
     if row["flush_us"] and _is_flushed(row, progress):
         values["flush_us"] = 0
@@ -245,7 +255,7 @@ def _after(row: Mapping[str, Any], progress: Progress, now_us: int) -> dict[str,
     if progress.is_uninstalling:
         values["uninstalled_us"] = row["uninstalled_us"] or now_us
     elif row["uninstalled_us"]:
-        values["uninstalled_us"] = 0  # it is still installed
+        values["uninstalled_us"] = 0  # still installed
     return values
 
 
@@ -273,32 +283,33 @@ def _standing(row: Mapping[str, Any], of_group: GroupOrders, interval_s: int) ->
 
 
 class CheckinInterval:
-    """Time between check-ins: the setting, or longer when the fleet exceeds
+    """Interval between check-ins: the setting, or longer if the fleet would exceed
     `CHECKINS_A_SECOND_MAX`."""
 
     def __init__(self, database: Database, interval_s: int) -> None:
         self._database = database
         self._wanted_s = interval_s
         self.least_s = 0
-        """Lower bound for a fleet of this size, also for the settings of groups."""
+        """Minimum interval (s) for a fleet of this size, also for settings of groups."""
 
     @property
     def interval_s(self) -> int:
-        """For sensors whose group sets none."""
+        """Interval (s) for sensors whose group sets none."""
         return max(self._wanted_s, self.least_s)
 
     def refresh(self) -> None:
-        """Count the fleet. Call it every minute."""
+        """Counts the fleet. Call every minute."""
         query = select(func.count()).select_from(SENSOR).where(SENSOR.c.checkin_us > 0)
         with self._database.reading() as connection:
             count = connection.execute(query).scalar_one()
-        self.least_s = -(-count // limits.CHECKINS_A_SECOND_MAX)
+        self.least_s = -(-count // CHECKINS_A_SECOND_MAX)
 
 
 def contact(
     connection: Connection, sensor_id: int, group_id: int, now_us: int
 ) -> tuple[str, tuple[str, ...]]:
-    """`note_contact`, and what the group's sensors do not collect, as `GroupSettings` names it."""
+    """Like `note_contact`; also returns the kinds of events that the group's sensors do not collect
+    (`GroupSettings.not_collected`)."""
     os_type = note_contact(connection, sensor_id, now_us)
     orders = group_orders(connection, [group_id]).get(group_id, GroupOrders())
     return os_type, orders.settings.not_collected
@@ -319,7 +330,7 @@ _NOTE_HEALTH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class HealthChange:
-    """A sensor says another health than before, 0 to 100."""
+    """A check-in that reports a different health (0 to 100) than before."""
 
     sensor_id: int
     time_us: int
@@ -330,8 +341,8 @@ class HealthChange:
 
 @dataclass(frozen=True, slots=True)
 class HealthHour:
-    """An hour, by when it began, and the least health in it; `message` is what the sensor said last
-    in an hour in which its health changed, else ""."""
+    """Minimum health of the hour that began at `time_us`. `message` is the sensor's last message if
+    its health changed in that hour, else ""."""
 
     time_us: int
     least: int
@@ -339,7 +350,7 @@ class HealthHour:
 
 
 def note_health(connection: Connection, changes: Sequence[HealthChange]) -> None:
-    """Keep the changes of a batch of check-ins, in their order."""
+    """Stores the health changes of a batch of check-ins, in order."""
     if not changes:
         return
     rows = [
@@ -363,9 +374,9 @@ def note_health(connection: Connection, changes: Sequence[HealthChange]) -> None
 def health_by_hour(
     database: Database, sensor_id: int, since_us: int, now_us: int, health: int
 ) -> list[HealthHour]:
-    """Each hour since a time, the oldest first, up to the one that runs. `health` is what the
-    sensor said last."""
-    first = max(since_us // _HOUR_US, now_us // _HOUR_US - limits.HEALTH_DAYS * 24 + 1)
+    """Returns every hour from `since_us` to the current one, oldest first. `health` is the last
+    reported health."""
+    first = max(since_us // _HOUR_US, now_us // _HOUR_US - HEALTH_DAYS * 24 + 1)
     hours = range(first, now_us // _HOUR_US + 1)
     query = select(SENSOR_HEALTH).where(_HEALTH.sensor_id == sensor_id, _HEALTH.hour >= first)
     with database.reading() as connection:
@@ -381,6 +392,6 @@ def health_by_hour(
 
 
 def delete_old_health(connection: Connection, now_us: int) -> None:
-    """Delete what is older than `HEALTH_DAYS`."""
-    old = _HEALTH.hour <= now_us // _HOUR_US - limits.HEALTH_DAYS * 24
+    """Deletes history older than `HEALTH_DAYS`."""
+    old = _HEALTH.hour <= now_us // _HOUR_US - HEALTH_DAYS * 24
     connection.execute(delete(SENSOR_HEALTH).where(old))

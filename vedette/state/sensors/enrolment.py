@@ -1,8 +1,8 @@
-"""Enrolment: a group's secret admits new hosts, and every sensor gets a key of its own.
+"""Enrolment: a group's secret admits new hosts, and every sensor gets its own key.
 
-A group's secret is kept in clear text: installers are made at any time and have to carry it. It
-only adds hosts that the server does not know to its own group; `key_replacement` decides about
-names that have a key. A sensor's key is 256 random bits, shown once and kept as a hash.
+A group's secret is stored in clear text, since installers that contain it can be created at any
+time. It only adds unknown hosts to its own group; `key_replacement` decides about names that
+already have a key. A sensor's key is 256 random bits, returned once and stored as a hash.
 """
 
 import hmac
@@ -37,7 +37,7 @@ class Secret:
     expires_us: int = 0
     """0: never."""
     uses_max: int = 0
-    """Hosts that may enrol with it; 0: any number."""
+    """Hosts that may enrol with it; 0: unlimited."""
     uses: int = 0
 
     def is_good(self, now_us: int) -> bool:
@@ -49,7 +49,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a host reports about itself when it enrols; "" and 0 are unknown."""
+    """Facts that a host reports when it enrols; "" and 0 for unknown."""
 
     hostname: str
     os_type: str
@@ -66,17 +66,17 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """A sensor with its new key, of which only a hash is kept."""
+    """A sensor with its new key. The server stores only a hash of the key."""
 
     sensor: SensorRef
     key: str
 
 
 def current_secret(database: Database, group_id: int) -> str:
-    """The newest good secret of a group, for its installers; issues the first one.
+    """Returns the newest valid secret of a group, for its installers; issues the first one.
 
-    Raises NotFoundError for an unknown group, ConflictError when all its secrets have ended: an
-    administrator has to issue a new one.
+    Raises NotFoundError for an unknown group, ConflictError when all its secrets have ended; an
+    administrator must then issue a new one.
     """
     get_group(database, group_id)
     known = group_secrets(database, group_id)
@@ -95,11 +95,11 @@ def current_secret(database: Database, group_id: int) -> str:
 def issue_secret(
     database: Database, group_id: int, expires_us: int = 0, uses_max: int = 0
 ) -> Secret:
-    """A further secret, good until `expires_us` (0: for ever) and for `uses_max` hosts (0: any
-    number); those before it stay good.
+    """Issues a further secret, valid until `expires_us` (0: no end) and for `uses_max` hosts (0:
+    unlimited). Earlier secrets stay valid.
 
-    Raises NotFoundError for an unknown group, BadRequestError for bounds that are in the past or
-    negative.
+    Raises NotFoundError for an unknown group, BadRequestError for an expiry in the past or negative
+    values.
     """
     get_group(database, group_id)
     now_us = SystemClock().now_us()
@@ -118,7 +118,7 @@ def issue_secret(
 
 
 def group_secrets(database: Database, group_id: int) -> list[Secret]:
-    """All secrets of a group, the oldest first."""
+    """Returns all secrets of a group, oldest first."""
     query = (
         select(ENROLMENT_SECRET)
         .where(ENROLMENT_SECRET.c.group_id == group_id)
@@ -129,7 +129,7 @@ def group_secrets(database: Database, group_id: int) -> list[Secret]:
 
 
 def revoke_secret(database: Database, group_id: int, secret_id: int) -> None:
-    """End a secret; sensors that enrolled with it stay. Raises NotFoundError."""
+    """Revokes a secret; sensors that enrolled with it stay. Raises NotFoundError."""
     of_group = (ENROLMENT_SECRET.c.id == secret_id) & (ENROLMENT_SECRET.c.group_id == group_id)
     with database.writing() as connection:
         if connection.scalar(select(ENROLMENT_SECRET.c.id).where(of_group)) is None:
@@ -151,18 +151,18 @@ def enrol(
     previous_key: str = "",
     address: str = "",
 ) -> Enrolled:
-    """The sensor of a host's name, with a new key; an older key of the same program ends.
+    """Returns the sensor for a host's name with a new key, which replaces an earlier key of the
+    same program.
 
-    Raises UnauthorizedError for a secret that is unknown or has ended; ConflictError for a host
-    of another group, however it is known, and with `reason` `reenrolment_pending` where an
-    administrator has to approve; BusyError for a key that is replaced too often; BadRequestError
-    for a name that cannot be a host's.
+    A host with the same name in another group is a different host and does not affect the result.
+
+    Raises UnauthorizedError for a secret that is unknown or has ended; ConflictError with `reason`
+    `reenrolment_pending` if an administrator must approve; BusyError for a key that is replaced too
+    often; BadRequestError for a name that no host can have.
     """
     known = _secret_of(database, secret, now_us)
     hostname = machine.hostname.strip().rstrip(".").lower()
-    ref = sensors.resolve({hostname: Sighting(machine.os_type)}, known.group_id, now_us).get(
-        hostname
-    )
+    ref = sensors.own(hostname, Sighting(machine.os_type), known.group_id, now_us)
     if ref is None:
         raise BadRequestError(f"hostname: there can be no sensor for {hostname[:80]!r}")
     claim = Claim(kind, machine.machine_id, previous_key, address)
@@ -221,7 +221,8 @@ def _secret_of(database: Database, secret: str, now_us: int) -> Secret:
 
 
 def _count_use(connection: Connection, secret: Secret) -> None:
-    """Raises UnauthorizedError when another host had the last use meanwhile."""
+    """Counts a use of the secret. Raises UnauthorizedError if another host took the last use
+    meanwhile."""
     is_left: ColumnElement[bool] = (ENROLMENT_SECRET.c.uses_max == 0) | (
         ENROLMENT_SECRET.c.uses < ENROLMENT_SECRET.c.uses_max
     )
@@ -235,17 +236,14 @@ def _count_use(connection: Connection, secret: Secret) -> None:
 
 
 def _check_group(row: RowMapping, group_id: int) -> None:
-    """A secret of one group must not reach the hosts of another, enrolled or known by what a
-    shipper sent."""
+    """Rejects a sensor that moved to another group: a secret must not reach hosts of other
+    groups."""
     if row["group_id"] != group_id:
-        raise ConflictError(
-            "this host belongs to another sensor group: use that group's secret, or move the "
-            "sensor first"
-        )
+        raise ConflictError("the sensor was moved meanwhile: enroll again")
 
 
 def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> dict[str, object]:
-    is_shown = kind == "sensor" or row["key_sha256"] is None  # osquery where our sensor is
+    is_shown = kind == "sensor" or row["key_sha256"] is None  # else osquery beside our sensor
     reported = {
         "os_type": machine.os_type,
         "machine_id": machine.machine_id,
@@ -270,7 +268,7 @@ def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> di
 
 
 def _another_machine(connection: Connection, row: RowMapping) -> dict[str, object]:
-    """Reset the upload state: the host is another machine."""
+    """Resets the upload state, since the host is another machine."""
     connection.execute(delete(SENSOR_QUEUE).where(SENSOR_QUEUE.c.sensor_id == row["id"]))
     return {"reenrolled": row["reenrolled"] + 1, "sequence_gaps": 0, "missing_blocks": 0}
 

@@ -1,18 +1,21 @@
-"""What the state knows of hosts that alerts repeat."""
+"""Facts about hosts that alerts copy."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from vedette.limits import SENSORS_LOOKED_UP_MAX
+from vedette.limits import Limit
 from vedette.state.db.schema import GROUP, SENSOR
 from vedette.state.policy.group_options import options_of
+
+SENSORS_LOOKED_UP_MAX: Limit[int] = 900
+"""Sensors in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """A sensor and its group as they are now."""
+    """A sensor and its group in their current state."""
 
     sensor_id: int
     hostname: str
@@ -20,11 +23,11 @@ class HostFacts:
     os_type: str
     interface_ip: str
     criticality: int
-    """Of alerts in the group, 1 to 5."""
+    """Criticality of alerts in the group, 1 to 5."""
 
 
 def host_facts(connection: Connection, sensor_ids: Collection[int]) -> dict[int, HostFacts]:
-    """The known ones of some sensors."""
+    """Maps sensor id to facts for those sensors that exist."""
     ids = sorted(set(sensor_ids))
     found: dict[int, HostFacts] = {}
     for start in range(0, len(ids), SENSORS_LOOKED_UP_MAX):

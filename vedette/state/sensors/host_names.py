@@ -1,10 +1,10 @@
-"""Joins the short and the full name of one host: `web` and `web.corp.example` are one sensor.
+"""Joins the short and the full name of a host: `web` and `web.corp.example` are one sensor.
 
-Logs of one host often use both. A new name joins a known sensor of the same group where that is
+Logs of one host often use both. A new name joins an existing sensor of the same group if that is
 unambiguous: a short name becomes an alias of the only full name that begins with it, and a full
-name takes the place of its short one. A sensor that is enrolled keeps its name, since anybody who
-may send for the group chooses the names in records; the first full name becomes its alias. Two full
-names that share a label stay two sensors. Addresses, numbers and `localhost` are never joined.
+name replaces its short one. An enrolled sensor keeps its name, since any sender of the group can
+choose names in records; the first full name becomes its alias. Two full names that share a label
+stay two sensors. Addresses, numbers and `localhost` are never joined.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,20 @@ from ipaddress import ip_address
 
 from sqlalchemy import Connection, select, update
 
-from vedette.limits import HOST_LABELS_PER_STATEMENT
+from vedette.limits import Limit
 from vedette.state.db.database import insert_new
 from vedette.state.db.schema import ALIAS, SENSOR
+
+HOST_LABELS_PER_STATEMENT: Limit[int] = 250
+"""First labels in one statement, two parameters each; both databases limit the number of
+parameters."""
 
 
 def join_names(
     connection: Connection, names: Sequence[str], group_id: int, now_us: int
 ) -> list[str]:
-    """Give new names to known sensors of the group; returns the names that need a new sensor.
-
-    The short name of a sensor becomes its alias when its full name takes its place.
-    """
+    """Assigns new names to existing sensors of the group. Returns the names that need a new sensor.
+    When a full name replaces a sensor's short name, the short name becomes its alias."""
     joinable = {name: label for name in names if (label := _label(name))}
     full = _full_names(joinable)
     known = _known(connection, sorted(set(joinable.values())), group_id)
@@ -47,15 +49,15 @@ def join_names(
 
 
 def short_names_of(names: Iterable[str]) -> dict[str, str]:
-    """By short name, the full name among `names` that is the only one to begin with it: those
-    that meet for the first time together."""
+    """Maps short name to full name for names that arrive together: the only full name among `names`
+    that begins with the short one."""
     wanted = set(names)
     full = _full_names({name: label for name in wanted if (label := _label(name))})
     return {label: next(iter(of)) for label, of in full.items() if len(of) == 1 and label in wanted}
 
 
 def _label(name: str) -> str:
-    """The first label of a host name, "" for what is no name."""
+    """Returns the first label of a host name; "" for addresses, numbers and `localhost`."""
     label = name.partition(".")[0]
     if not label or label.isdecimal() or label == "localhost":
         return ""
@@ -77,11 +79,11 @@ def _full_names(labels: dict[str, str]) -> dict[str, set[str]]:
 def _known(
     connection: Connection, labels: Sequence[str], group_id: int
 ) -> dict[str, dict[str, int]]:
-    """By label, the sensors of the group that have it: id by host name."""
+    """Maps label to the group's sensors with that label: host name to id."""
     found: dict[str, dict[str, int]] = {}
     for begin in range(0, len(labels), HOST_LABELS_PER_STATEMENT):
         some = labels[begin : begin + HOST_LABELS_PER_STATEMENT]
-        either = [*some, *(label.upper() for label in some)]  # NetBIOS has capitals
+        either = [*some, *(label.upper() for label in some)]  # NetBIOS names are upper case
         rows = connection.execute(
             select(SENSOR.c.id, SENSOR.c.hostname).where(
                 SENSOR.c.computer_name.in_(either), SENSOR.c.group_id == group_id
@@ -93,7 +95,8 @@ def _known(
 
 
 def _join_full(connection: Connection, sensor_id: int, short: str, full: str, now_us: int) -> bool:
-    """Give a sensor its full name; False for an enrolled one that has a full alias already."""
+    """Gives a sensor its full name. Returns False for an enrolled sensor that already has a full
+    name as alias."""
     row = connection.execute(
         select(SENSOR.c.key_sha256, SENSOR.c.node_key_sha256).where(SENSOR.c.id == sensor_id)
     ).one()

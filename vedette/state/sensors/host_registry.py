@@ -1,39 +1,49 @@
-"""Cache of host names to sensors, for the write path.
+"""Cache from host names to sensors, for the write path.
 
 A new host gets a sensor before any of its telemetry is stored, in one durable transaction for all
-new hosts of a batch; a known one costs a dictionary lookup. Names are compared in lower case. Two
-names are one host where an alias says so, or where one is the short form of the other
+new hosts of a batch. A cached host costs a dictionary lookup. Names are compared in lower case. Two
+names are one host if an alias connects them, or if one is the short form of the other
 (`host_names`). Last contact and address are collected in memory and written by `flush`.
+
+A name belongs to one sensor within a sensor group: senders of a group only reach sensors of their
+own group, and no group can occupy a name of another group. `policy/name_owners.py` lists names that
+several groups claim, and stores administrators' decisions about them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from threading import Lock
 
 from sqlalchemy import (
     BindParameter,
-    ColumnElement,
     Connection,
     bindparam,
     case,
-    delete,
     func,
-    insert,
     select,
     true,
     update,
 )
 
 from vedette import limits
-from vedette.errors import ConflictError, NotFoundError
 from vedette.limits import HOSTS_PER_STATEMENT
 from vedette.model.host import SensorRef, Sighting
 from vedette.state.db.database import Database, insert_new
-from vedette.state.db.schema import ALIAS, GROUP, SENSOR
-from vedette.state.policy.group_options import KNOWN_DLLS_FILTERED, options_of
-from vedette.state.policy.groups import DEFAULT_GROUP_ID
+from vedette.state.db.schema import GROUP, SENSOR
+from vedette.state.policy.group_options import options_of
 from vedette.state.sensors.changed_sensors import ChangedSensors
 from vedette.state.sensors.host_names import join_names, short_names_of
+from vedette.state.sensors.hosts.lookup import (
+    GROUPS,
+    Senders,
+    decided_names,
+    existing_group,
+    is_kept,
+    known_hosts,
+    names_of,
+    of_group,
+    sensor_refs,
+)
 from vedette.state.sensors.silent_sensors import earlier_seen, midnight_us
 
 
@@ -41,7 +51,7 @@ from vedette.state.sensors.silent_sensors import earlier_seen, midnight_us
 class _Note:
     seen_us: int = 0
     earlier_us: int = 0
-    """The latest on a day before that, 0 for none."""
+    """Latest contact on an earlier day; 0 for none."""
     os_type: str = ""
     interface_ip: str = ""
     host_type: str = ""
@@ -54,43 +64,78 @@ class Sensors:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._refs: dict[str, SensorRef] = {}
+        self._refs: dict[str, dict[Senders, SensorRef]] = {}
         self._notes: dict[int, _Note] = {}
         self._groups: dict[int, tuple[str, bool]] = {}
-        """Name of each group, and whether it leaves out loads of known DLLs."""
+        """Maps group id to (name, whether it omits loads of known DLLs)."""
         self._changed = ChangedSensors()
         self._latest: set[int] = set()
-        """Changed at the last refresh: another thread may have cached an older read since."""
+        """Sensors that changed at the last refresh. They are reread once more, since another thread
+        may have cached an older row meanwhile."""
         self._lock = Lock()
         self.names_version = 0
-        """Rises when a name no longer belongs to the sensor that `resolve` gave for it, or the
-        sensor's group is another one or has changed."""
+        """Increments when a name no longer belongs to the sensor that `resolve` returned for it, or
+        when the sensor's group changes."""
 
     def resolve(
-        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+        self,
+        hosts: Mapping[str, Sighting],
+        group_id: int,
+        now_us: int,
+        *,
+        any_group: bool = False,
+        sensor_id: int = 0,
     ) -> dict[str, SensorRef]:
-        """The sensor of every host, by the name that was asked for (lower case, full).
+        """Maps every host (lower case, full name) to its sensor.
 
-        New hosts join `group_id` and are durable before this returns. Left out are names that
-        cannot be a host's (`is_hostname`), and new hosts above `SENSORS_MAX`: their records are
-        to be rejected. Raises UnavailableError when the database cannot answer.
+        Senders of a group get sensors of that group, or the sensors that an administrator assigned.
+        With `any_group`, they get the sensor of the only group that has the name, or the assigned
+        sensor; if several groups have the name, the sensor of `group_id`. With `sensor_id`, all
+        names belong to that sensor.
+
+        New hosts join `group_id` and are durable on return. The result omits names that no host can
+        have (`is_hostname`), and new hosts above `SENSORS_MAX`; the caller rejects their records.
+        Raises UnavailableError when the database does not answer.
         """
-        found = {host: ref for host in hosts if (ref := self._refs.get(host)) is not None}
+        senders = Senders(0 if sensor_id else group_id, any_group, sensor_id)
+        found = {host: ref for host in hosts if (ref := self._cached(host, senders)) is not None}
         if len(found) < len(hosts):
             missing = {h: s for h, s in hosts.items() if h not in found and is_hostname(h)}
-            found |= self._take_in(missing, group_id, now_us)
+            found |= self._take_in(missing, senders, group_id, now_us)
         for host, sighting in hosts.items():
             ref = found.get(host)
             if ref is not None and sighting.os_type and ref.os_type != sighting.os_type:
-                found[host] = self._refs[host] = replace(ref, os_type=sighting.os_type)
+                found[host] = replace(ref, os_type=sighting.os_type)
+                with self._lock:
+                    self._refs.setdefault(host, {})[senders] = found[host]
                 self.note(ref.id, 0, os_type=sighting.os_type)
         return found
 
+    def own(
+        self, hostname: str, sighting: Sighting, group_id: int, now_us: int
+    ) -> SensorRef | None:
+        """Returns the group's own sensor for a host, for enrolment; ignores assignments to the
+        group's senders. None in the cases that `resolve` omits."""
+        if not is_hostname(hostname):
+            return None
+        with self._database.writing() as connection:
+            known = known_hosts(connection, [hostname], Senders(group_id), assigned=False)
+            if not known:
+                group_id = existing_group(connection, group_id)
+                left = join_names(connection, [hostname], group_id, now_us)
+                _insert(connection, dict.fromkeys(left, sighting), group_id, now_us)
+                known = known_hosts(connection, [hostname], Senders(group_id), assigned=False)
+        return known.get(hostname)
+
     def evict(self, hostname: str) -> None:
-        """Evict the sensor of a host from the cache after a change."""
+        """Evicts the sensors of a host name from the cache after a change."""
         with self._lock:
             self._refs.pop(hostname, None)
             self.names_version += 1
+
+    def _cached(self, host: str, senders: Senders) -> SensorRef | None:
+        refs = self._refs.get(host)
+        return None if refs is None else refs.get(senders)
 
     def note(
         self,
@@ -103,7 +148,7 @@ class Sensors:
         computer_sid: str = "",
         adapters: str = "",
     ) -> None:
-        """Record a contact of a sensor for the next `flush`; "" leaves a value as it is."""
+        """Records a contact of a sensor for the next `flush`; "" leaves a value unchanged."""
         with self._lock:
             note = self._notes.setdefault(sensor_id, _Note())
             if note.seen_us < midnight_us(seen_us):
@@ -116,7 +161,7 @@ class Sensors:
             note.adapters = adapters or note.adapters
 
     def flush(self, now_us: int) -> None:
-        """Write recorded contacts. Call it every few seconds and at the end."""
+        """Writes recorded contacts. Call every few seconds and at shutdown."""
         with self._lock:
             notes, self._notes = self._notes, {}
         if not notes:
@@ -133,71 +178,76 @@ class Sensors:
             raise
 
     def refresh(self, now_us: int) -> None:
-        """Update the cache with changes of other servers and commands. Call it every few seconds;
-        it reads what changed since the last call."""
+        """Updates the cache with changes by other servers and commands since the last call. Call
+        every few seconds."""
         with self._database.reading() as connection:
             latest = set(self._changed.look(connection, now_us))
             changed = self._read(connection, latest | self._latest)
-            names = _names_of(connection, changed)
-            groups = {row[0]: (row[1], bool(row[2])) for row in connection.execute(_GROUPS)}
+            names = names_of(connection, changed)
+            assigned = decided_names(connection, {name for some in names.values() for name in some})
+            groups = {row[0]: (row[1], bool(row[2])) for row in connection.execute(GROUPS)}
         with self._lock:
             self._changed.taken()
             self._latest = latest
             if not changed and groups == self._groups:
                 return
             self._groups = groups
-            for host, ref in list(self._refs.items()):
-                newest = changed.get(ref.id, ref)
-                if newest is not ref and host not in names[ref.id]:
-                    del self._refs[host]  # an alias that was removed
-                    self.names_version += 1
-                    continue
-                group = newest.group_name, newest.filtering_known_dlls
-                name, filtering = groups.get(newest.group_id, group)
-                if newest is not ref or (name, filtering) != group:
-                    self._refs[host] = new = replace(
-                        newest,
-                        group_name=name,
-                        filtering_known_dlls=filtering,
-                        os_type=newest.os_type or ref.os_type,
-                    )
-                    if _of_group(new) != _of_group(ref):
+            for host, refs in list(self._refs.items()):
+                for senders, ref in list(refs.items()):
+                    newest = changed.get(ref.id, ref)
+                    if newest is not ref and not is_kept(host, senders, newest, names, assigned):
+                        del refs[senders]  # alias removed, group changed, or name assigned
                         self.names_version += 1
+                        continue
+                    group = newest.group_name, newest.filtering_known_dlls
+                    name, filtering = groups.get(newest.group_id, group)
+                    if newest is not ref or (name, filtering) != group:
+                        refs[senders] = new = replace(
+                            newest,
+                            group_name=name,
+                            filtering_known_dlls=filtering,
+                            os_type=newest.os_type or ref.os_type,
+                        )
+                        if of_group(new) != of_group(ref):
+                            self.names_version += 1
 
     def _read(self, connection: Connection, sensor_ids: set[int]) -> dict[int, SensorRef]:
-        """The current rows of those sensors that are cached."""
+        """Reads the current rows of the changed sensors that are cached."""
         with self._lock:
-            wanted = sorted({ref.id for ref in self._refs.values()} & sensor_ids)
+            cached = {ref.id for refs in self._refs.values() for ref in refs.values()}
+        wanted = sorted(cached & sensor_ids)
         found: dict[int, SensorRef] = {}
         for begin in range(0, len(wanted), HOSTS_PER_STATEMENT):
             some = SENSOR.c.id.in_(wanted[begin : begin + HOSTS_PER_STATEMENT])
-            found |= {ref.id: ref for ref in _refs(connection, some)}
+            found |= {ref.id: ref for ref in sensor_refs(connection, some)}
         return found
 
     def _take_in(
-        self, hosts: Mapping[str, Sighting], group_id: int, now_us: int
+        self, hosts: Mapping[str, Sighting], senders: Senders, group_id: int, now_us: int
     ) -> dict[str, SensorRef]:
-        names = sorted(hosts)  # one order for all servers, so that they cannot block each other
+        names = sorted(hosts)  # one order for all servers, to prevent deadlocks
         found: dict[str, SensorRef] = {}
         with self._database.reading() as connection:
-            found |= _known(connection, names)
-        new = [name for name in names if name not in found]
+            found |= known_hosts(connection, names, senders)
+        new = [] if senders.sensor_id else [name for name in names if name not in found]
         if new:
             with self._database.writing() as connection:
-                # Short names after the full ones of the same batch, which they may join.
+                group_id = existing_group(connection, group_id)
+                # Full names first, since short names of the same batch may join them.
                 later = short_names_of(new)
                 first = [name for name in new if name not in later]
                 for some in (first, list(later)):
                     left = join_names(connection, some, group_id, now_us) if some else []
                     _insert(connection, {name: hosts[name] for name in left}, group_id, now_us)
-                found |= _known(connection, new)
+                found |= known_hosts(connection, new, replace(senders, group_id=group_id))
         with self._lock:
-            self._refs |= found
+            for name, ref in found.items():
+                self._refs.setdefault(name, {})[senders] = ref
         return found
 
 
 def is_hostname(name: str) -> bool:
-    """Whether a name can be stored as a host's: printable, without spaces, of bounded length."""
+    """Whether a host can have the name: printable, without whitespace, of bounded length."""
     return (
         0 < len(name) <= limits.HOSTNAME_CHARS_MAX
         and name.isprintable()
@@ -206,122 +256,25 @@ def is_hostname(name: str) -> bool:
 
 
 def computer_name(hostname: str, os_type: str) -> str:
-    """The short name of a host; in capitals for Windows, as NetBIOS has it."""
+    """Returns the short name of a host; in upper case for Windows, like NetBIOS names."""
     short = hostname.partition(".")[0]
     if short.isdecimal() or not short:  # an address, not a name
         short = hostname
     return short.upper() if os_type == "windows" else short
 
 
-def add_alias(database: Database, alias: str, hostname: str) -> None:
-    """From now on records of host `alias` belong to the sensor of `hostname`.
-
-    Raises NotFoundError for an unknown host, ConflictError when the alias is a host itself.
-    """
-    alias, hostname = alias.lower(), hostname.lower()
-    with database.writing() as connection:
-        sensor_id = connection.scalar(select(SENSOR.c.id).where(SENSOR.c.hostname == hostname))
-        if sensor_id is None:
-            raise NotFoundError(f"there is no host {hostname!r}")
-        if not is_hostname(alias) or _known(connection, [alias]):
-            raise ConflictError(f"{alias!r} is a host or an alias already, or cannot be one")
-        connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
-
-
-def remove_alias(database: Database, alias: str, now_us: int) -> None:
-    """Records of host `alias` get a sensor of their own again; every server knows it at its next
-    refresh. Raises NotFoundError."""
-    with database.writing() as connection:
-        found = connection.scalar(select(ALIAS.c.sensor_id).where(ALIAS.c.alias == alias.lower()))
-        if found is None:
-            raise NotFoundError(f"there is no alias {alias[:80]!r}")
-        connection.execute(delete(ALIAS).where(ALIAS.c.alias == alias.lower()))
-        changed = case((SENSOR.c.changed_us < now_us, now_us), else_=SENSOR.c.changed_us + 1)
-        connection.execute(update(SENSOR).where(SENSOR.c.id == found).values(changed_us=changed))
-
-
-def aliases(database: Database) -> list[tuple[str, int, str]]:
-    """Every alias with the id and the host name of its sensor, by alias."""
-    query = (
-        select(ALIAS.c.alias, ALIAS.c.sensor_id, SENSOR.c.hostname)
-        .join(SENSOR, SENSOR.c.id == ALIAS.c.sensor_id)
-        .order_by(ALIAS.c.alias)
-    )
-    with database.reading() as connection:
-        return [(row[0], row[1], row[2]) for row in connection.execute(query)]
-
-
 def all_sensors(database: Database) -> dict[int, SensorRef]:
-    """Every sensor, by id."""
+    """Maps id to sensor for all sensors."""
     with database.reading() as connection:
-        return {ref.id: ref for ref in _refs(connection, true())}
-
-
-def _names_of(connection: Connection, refs: Mapping[int, SensorRef]) -> dict[int, set[str]]:
-    """Name and aliases of each sensor."""
-    names = {sensor_id: {ref.hostname} for sensor_id, ref in refs.items()}
-    ids = sorted(refs)
-    for begin in range(0, len(ids), HOSTS_PER_STATEMENT):
-        some = ALIAS.c.sensor_id.in_(ids[begin : begin + HOSTS_PER_STATEMENT])
-        for alias, sensor_id in connection.execute(
-            select(ALIAS.c.alias, ALIAS.c.sensor_id).where(some)
-        ):
-            names[sensor_id].add(alias)
-    return names
-
-
-def _known(connection: Connection, names: Sequence[str]) -> dict[str, SensorRef]:
-    """Sensors by host name and by alias."""
-    found: dict[str, SensorRef] = {}
-    for begin in range(0, len(names), HOSTS_PER_STATEMENT):
-        some = names[begin : begin + HOSTS_PER_STATEMENT]
-        found |= {ref.hostname: ref for ref in _refs(connection, SENSOR.c.hostname.in_(some))}
-        query = select(ALIAS.c.alias, ALIAS.c.sensor_id).where(ALIAS.c.alias.in_(some))
-        aliases = dict(connection.execute(query).all())
-        if aliases:
-            by_id = {r.id: r for r in _refs(connection, SENSOR.c.id.in_(set(aliases.values())))}
-            found |= {alias: by_id[sensor_id] for alias, sensor_id in aliases.items()}
-    return found
-
-
-_FILTERING = GROUP.c.options.contains(KNOWN_DLLS_FILTERED, autoescape=True)
-_GROUPS = select(GROUP.c.id, GROUP.c.name, _FILTERING)
-
-
-def _of_group(ref: SensorRef) -> tuple[int, str, bool]:
-    return ref.group_id, ref.group_name, ref.filtering_known_dlls
-
-
-def _refs(connection: Connection, condition: ColumnElement[bool]) -> list[SensorRef]:
-    rows = connection.execute(
-        select(
-            SENSOR.c.id,
-            SENSOR.c.hostname,
-            SENSOR.c.group_id,
-            GROUP.c.name,
-            SENSOR.c.os_type,
-            SENSOR.c.utc_offset_min,
-            SENSOR.c.key_sha256.is_not(None),
-            SENSOR.c.host_type,
-            SENSOR.c.addresses,
-            SENSOR.c.computer_sid,
-            SENSOR.c.network_adapters,
-            _FILTERING,
-        )
-        .join(GROUP)
-        .where(condition)
-    )
-    return [SensorRef(*row) for row in rows]
+        return {ref.id: ref for ref in sensor_refs(connection, true())}
 
 
 def _insert(
     connection: Connection, hosts: Mapping[str, Sighting], group_id: int, now_us: int
 ) -> None:
-    """Add sensors for new hosts, as many as the limits of the server and of the group allow."""
-    group = select(GROUP.c.options).where(GROUP.c.id == group_id).with_for_update(read=True)
+    """Adds sensors for new hosts, up to the limits of the server and of the group."""
+    group = select(GROUP.c.options).where(GROUP.c.id == group_id)
     options = connection.scalar(group) if hosts else None
-    if options is None:  # deleted while its sender was sending
-        group_id = DEFAULT_GROUP_ID
     count = select(func.count()).select_from(SENSOR)
     all_of_them = connection.scalar(count) or 0
     of_group = connection.scalar(count.where(SENSOR.c.group_id == group_id)) or 0
@@ -404,7 +357,7 @@ def _write_host_type(connection: Connection, sensor_id: int, host_type: str, now
 
 
 def _write_computer_sid(connection: Connection, sensor_id: int, sid: str, now_us: int) -> None:
-    """An enrolled host keeps a SID that its own program reported."""
+    """Writes a SID from telemetry. An enrolled host keeps the SID that its own program reported."""
     is_enrolled = SENSOR.c.key_sha256.is_not(None) | SENSOR.c.node_key_sha256.is_not(None)
     connection.execute(
         update(SENSOR)
@@ -418,7 +371,8 @@ def _write_computer_sid(connection: Connection, sensor_id: int, sid: str, now_us
 
 
 def _write_adapters(connection: Connection, sensor_id: int, adapters: str, now_us: int) -> None:
-    """An enrolled host has the adapters that its own program reports."""
+    """Writes adapters from telemetry, unless the host is enrolled: then its own program reports
+    them."""
     addresses = "|".join(one.partition(",")[0] for one in adapters.split("|") if one)
     is_enrolled = SENSOR.c.key_sha256.is_not(None) | SENSOR.c.node_key_sha256.is_not(None)
     connection.execute(

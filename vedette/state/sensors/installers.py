@@ -1,5 +1,7 @@
-"""The packages for Windows and macOS that installers carry: registered by the operator. Their bytes
-are blobs (`respond/package_files.py`); older versions kept them here, in chunks."""
+"""Packages for Windows and macOS that installers contain, registered by the operator.
+
+Their bytes are blobs (`respond/package_files.py`); older versions stored them here, in chunks.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +19,13 @@ KINDS: Final = {"windows": ("exe", "msi"), "osx": ("pkg",)}
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """A registered package."""
+    """A registered installer package of the sensor."""
 
     id: int
     os: str
     kind: str
     group_id: int | None
-    """None: for every group without one of its own."""
+    """None: for every group without its own package."""
     version: str
     file_name: str
     sha256: str
@@ -33,7 +35,7 @@ class Installer:
 
 @dataclass(frozen=True, slots=True)
 class NewInstaller:
-    """What a package is registered with."""
+    """Parameters of a registration."""
 
     os: str
     kind: str
@@ -43,7 +45,7 @@ class NewInstaller:
 
 @dataclass(frozen=True, slots=True)
 class InstallerFile:
-    """The bytes of a package, as they are stored."""
+    """The stored bytes of a package."""
 
     name: str
     sha256: str
@@ -81,14 +83,14 @@ def add(database: Database, file: InstallerFile, new: NewInstaller, now_us: int)
 
 
 def all_installers(database: Database) -> list[Installer]:
-    """Every package, the newest first."""
+    """Returns all packages, newest first."""
     query = select(INSTALLER).order_by(INSTALLER.c.id.desc())
     with database.reading() as connection:
         return [Installer(**row) for row in connection.execute(query).mappings()]
 
 
 def package_for(database: Database, os: str, kind: str, group_id: int) -> Installer | None:
-    """The newest package of the group, else the newest that is for all; None without any."""
+    """Returns the newest package of the group, else the newest for all groups, else None."""
     found = [
         one
         for one in all_installers(database)
@@ -98,7 +100,7 @@ def package_for(database: Database, os: str, kind: str, group_id: int) -> Instal
 
 
 def remove(database: Database, installer_id: int) -> str | None:
-    """Forgets a package; returns the SHA-256 of bytes that no other package has. Raises
+    """Deletes a package. Returns the SHA-256 of its bytes if no other package uses them. Raises
     NotFoundError."""
     this = INSTALLER.c.id == installer_id
     with database.writing() as connection:
@@ -112,7 +114,7 @@ def remove(database: Database, installer_id: int) -> str | None:
 
 
 def in_chunks(database: Database) -> list[Installer]:
-    """The packages whose bytes an older version left in the state database."""
+    """Returns the packages whose bytes an older version left in the state database."""
     chunked = select(INSTALLER_CHUNK.c.installer_id).distinct()
     query = select(INSTALLER).where(INSTALLER.c.id.in_(chunked)).order_by(INSTALLER.c.id)
     with database.reading() as connection:
@@ -120,7 +122,7 @@ def in_chunks(database: Database) -> list[Installer]:
 
 
 def chunks(database: Database, installer_id: int) -> Iterator[bytes]:
-    """The bytes that an older version left in the state database, in pieces."""
+    """Yields the bytes that an older version left in the state database, chunk by chunk."""
     number = 0
     while True:
         query = select(INSTALLER_CHUNK.c.data).where(
@@ -135,7 +137,7 @@ def chunks(database: Database, installer_id: int) -> Iterator[bytes]:
 
 
 def delete_chunks(database: Database, installer_id: int) -> None:
-    """Removes bytes from the state database; the package stays registered."""
+    """Deletes the chunks of a package, which stays registered."""
     with database.writing() as connection:
         connection.execute(delete(INSTALLER_CHUNK).where(_chunks_of(installer_id)))
 

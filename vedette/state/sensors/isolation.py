@@ -1,22 +1,24 @@
-"""Why a host is isolated, who wanted it, and when it ends by itself.
+"""Reason, author and end of a host's isolation.
 
-The order itself is a column of the sensor; this is what people said when they gave it. It is
-removed when the isolation is.
+The order itself is a column of the sensor. The row here is deleted when the isolation ends.
 """
 
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, insert, select, update
 
-from vedette.limits import ISOLATIONS_ENDED_MAX
+from vedette.limits import Limit
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_console import ISOLATION
 
+ISOLATIONS_ENDED_MAX: Limit[int] = 500
+"""Hosts released per round after their isolation expired; the next round follows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What was said of one isolation. Times are epoch microseconds."""
+    """Details of an isolation. Times are epoch microseconds."""
 
     sensor_id: int
     reason: str
@@ -27,20 +29,21 @@ class Isolation:
 
 
 def record(database: Database, isolation: Isolation) -> None:
-    """Keeps what was said; a later word replaces it."""
+    """Stores the details of an isolation, replacing earlier ones."""
     with database.writing() as connection:
         connection.execute(delete(ISOLATION).where(ISOLATION.c.sensor_id == isolation.sensor_id))
         connection.execute(insert(ISOLATION).values(asdict(isolation)))
 
 
 def forget(database: Database, sensor_id: int) -> None:
-    """The host is released."""
+    """Deletes the details of an isolation after the host's release."""
     with database.writing() as connection:
         connection.execute(delete(ISOLATION).where(ISOLATION.c.sensor_id == sensor_id))
 
 
 def end_expired(database: Database, now_us: int) -> list[int]:
-    """Releases the hosts whose time has come, some at a time; their ids."""
+    """Releases up to `ISOLATIONS_ENDED_MAX` hosts whose isolation has expired, and returns their
+    ids."""
     is_over = (ISOLATION.c.expires_us > 0) & (ISOLATION.c.expires_us <= now_us)
     query = select(ISOLATION.c.sensor_id).where(is_over).limit(ISOLATIONS_ENDED_MAX)
     with database.reading() as connection:
@@ -48,7 +51,7 @@ def end_expired(database: Database, now_us: int) -> list[int]:
     if not due:
         return []
     with database.writing() as connection:
-        # Somebody may have prolonged one meanwhile.
+        # The end may have been extended meanwhile.
         of_due = delete(ISOLATION).where(ISOLATION.c.sensor_id.in_(due), is_over)
         ended = list(connection.scalars(of_due.returning(ISOLATION.c.sensor_id)))
         released = {"network_isolation_enabled": False}

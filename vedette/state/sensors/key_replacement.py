@@ -1,16 +1,16 @@
-"""Who may replace the key of a sensor, and the audit of that.
+"""Rules for replacing the key of a sensor, and their audit.
 
-An enrolment secret is shared by a whole group, so it proves nothing about which host speaks. An
+A whole group shares an enrolment secret, so it does not prove which host sends a request. An
 enrolment under the name of a host that has a key succeeds only
 
-- with the key that the host has (`previous_key`), or
-- after an administrator approved it: the first attempt is refused with `reenrolment_pending` and
-  shown with the sensor; the approval is for the machine id that asked, and for
+- with the host's present key (`previous_key`), or
+- after an administrator approved it. The first attempt is refused with `reenrolment_pending` and
+  shown with the sensor. The approval covers the requesting machine id, for
   `REENROLMENT_APPROVAL_US`.
 
-The first key for a second program on the host (osquery and the sensor) needs the machine id that
-the first one reported, or the same approval. Approved or not, at most `KEY_REPLACEMENTS_MAX` keys a
-sensor are replaced in `KEY_REPLACEMENTS_US`.
+The first key of a second program on the host (osquery and the sensor) needs the machine id that the
+first program reported, or the same approval. Approved or not, at most `KEY_REPLACEMENTS_MAX` keys
+of a sensor are replaced within `KEY_REPLACEMENTS_US`.
 """
 
 import hmac
@@ -20,38 +20,52 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
-from vedette import limits
 from vedette.errors import BusyError, ConflictError, NotFoundError, StaleError
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.state.db.database import Database
 from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_fleet import SENSOR_KEY_EVENT
 
+REENROLMENT_APPROVAL_US: Limit[int] = 24 * 3600 * 1_000_000
+"""Validity (us) of an approved re-enrolment: a sensor retries every few minutes, and rebuilding a
+host takes a working day."""
+
+KEY_REPLACEMENTS_MAX: Limit[int] = 5
+"""Key replacements of one sensor within `KEY_REPLACEMENTS_US`; further ones get 429."""
+
+KEY_REPLACEMENTS_US: Limit[int] = 3600 * 1_000_000
+"""Period (us) for counting key replacements."""
+
+KEY_EVENTS_KEPT: Limit[int] = 100
+"""Audit entries per sensor and action; the oldest are deleted first."""
+
+
 KeyKind = Literal["sensor", "osquery"]
 
 KEY_COLUMNS = {"sensor": SENSOR.c.key_sha256, "osquery": SENSOR.c.node_key_sha256}
-"""A host may run both programs, each with a key of its own."""
+"""A host may run both programs, each with its own key."""
 
 Action = Literal["enrolled", "replaced", "requested", "approved", "rejected"]
 
 PENDING = "reenrolment_pending"
-"""The `reason` of a refused enrolment that waits for approval."""
+"""The `reason` of a refused enrolment that awaits approval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an enrolment brings to prove that it comes from the host it names."""
+    """Evidence that an enrolment comes from the host that it names."""
 
     kind: KeyKind
     machine_id: str
     previous_key: str = ""
-    """The key that the host has, with or without `ID:` before it."""
+    """The host's present key, with or without an `ID:` prefix."""
     address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyEvent:
-    """One entry of the audit, epoch microseconds."""
+    """An audit entry. Times are epoch microseconds."""
 
     time_us: int
     kind: str
@@ -63,22 +77,22 @@ class KeyEvent:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A re-enrolment that waits, or waits no longer; times in epoch microseconds."""
+    """A re-enrolment request, pending or approved. Times are epoch microseconds."""
 
     requested_us: int
-    """0: none."""
+    """0: no request."""
     approved_us: int
     kind: str
     machine_id: str
 
 
 def digest(key: str) -> bytes:
-    """What is kept of a key. A fast hash is right for 256 random bits."""
+    """Returns the stored hash of a key. A fast hash suffices for 256 random bits."""
     return sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 def is_allowed(row: RowMapping, claim: Claim, now_us: int) -> bool:
-    """Whether a claim may give a sensor a new key. `row` is the sensor's."""
+    """Whether a claim may give a sensor a new key. `row` is the sensor's row."""
     if not has_key(row) or _has_old_key(row, claim):
         return True
     if row["uninstalled_us"] and row["machine_id"] in ("", claim.machine_id):
@@ -93,10 +107,10 @@ def has_key(row: RowMapping) -> bool:
 
 
 def request_approval(database: Database, sensor_id: int, claim: Claim, now_us: int) -> None:
-    """Record an enrolment that waits for an administrator. Idempotent.
+    """Records an enrolment that awaits approval. Idempotent.
 
-    A request of another machine takes the place of an earlier one, but not of one that is
-    approved: else anybody with the secret could keep a host out.
+    A request of another machine replaces an earlier request, but not an approved one: otherwise
+    anyone with the secret could keep a host out.
     """
     wanted: dict[str, Any] = {
         "reenrol_machine_id": claim.machine_id,
@@ -124,11 +138,12 @@ def approve(
     now_us: int,
     machine_id: str | None = None,
 ) -> None:
-    """Let the machine that asked take over the sensor's name at its next attempt.
+    """Allows the requesting machine to take over the sensor's name at its next attempt.
 
-    `machine_id` is that of the request which was read, and is approved though another machine has
-    asked since: else anybody with the secret could keep a host out. Raises StaleError for one that
-    has not asked lately, and NotFoundError for a sensor without a request.
+    `machine_id` is the machine of the request that the administrator saw. It is approved even if
+    another machine has requested since: otherwise anyone with the secret could keep a host out.
+    Raises StaleError for a machine without a recent request, and NotFoundError for a sensor without
+    a request.
     """
     values = {"reenrol_approved_us": now_us}
     _decide(database, sensor_id, username, "approved", values, now_us, machine_id)
@@ -141,14 +156,15 @@ def reject(
     now_us: int,
     machine_id: str | None = None,
 ) -> None:
-    """Drop the request; a further attempt is a new one. Raises StaleError where another machine
-    than `machine_id` asks by now, and NotFoundError without any."""
+    """Rejects the request; a further attempt is a new request. Raises StaleError if the current
+    request is from another machine than `machine_id`, and NotFoundError if there is none."""
     values = {"reenrol_us": 0, "reenrol_approved_us": 0}
     _decide(database, sensor_id, username, "rejected", values, now_us, machine_id)
 
 
 def request_of(database: Database, scope: Scope, sensor_id: int) -> Request:
-    """Raises NotFoundError for a sensor that does not exist or is out of scope."""
+    """Returns the re-enrolment request of a sensor. Raises NotFoundError for a sensor that does not
+    exist or is out of scope."""
     query = select(
         SENSOR.c.reenrol_us,
         SENSOR.c.reenrol_approved_us,
@@ -163,7 +179,7 @@ def request_of(database: Database, scope: Scope, sensor_id: int) -> Request:
 
 
 def requests(database: Database) -> list[tuple[int, str, Request]]:
-    """All re-enrolments that wait, with id and host name of their sensor, the oldest first."""
+    """Returns (sensor id, host name, request) of all re-enrolment requests, oldest first."""
     query = (
         select(
             SENSOR.c.id,
@@ -181,7 +197,7 @@ def requests(database: Database) -> list[tuple[int, str, Request]]:
 
 
 def history(database: Database, sensor_id: int) -> list[KeyEvent]:
-    """The audit of a sensor's keys, the newest first."""
+    """Returns the audit entries of a sensor's keys, newest first."""
     query = (
         select(*(SENSOR_KEY_EVENT.c[name] for name in KeyEvent.__slots__))
         .where(SENSOR_KEY_EVENT.c.sensor_id == sensor_id)
@@ -192,17 +208,17 @@ def history(database: Database, sensor_id: int) -> list[KeyEvent]:
 
 
 def check_rate(connection: Connection, sensor_id: int, now_us: int) -> None:
-    """Raises BusyError when too many keys of the sensor were replaced lately."""
+    """Raises BusyError if too many keys of the sensor were replaced recently."""
     query = (
         select(func.count())
         .select_from(SENSOR_KEY_EVENT)
         .where(
             SENSOR_KEY_EVENT.c.sensor_id == sensor_id,
             SENSOR_KEY_EVENT.c.action == "replaced",
-            SENSOR_KEY_EVENT.c.time_us > now_us - limits.KEY_REPLACEMENTS_US,
+            SENSOR_KEY_EVENT.c.time_us > now_us - KEY_REPLACEMENTS_US,
         )
     )
-    if connection.execute(query).scalar_one() >= limits.KEY_REPLACEMENTS_MAX:
+    if connection.execute(query).scalar_one() >= KEY_REPLACEMENTS_MAX:
         raise BusyError("the key of this sensor was replaced too often: try again in an hour")
 
 
@@ -214,8 +230,8 @@ def audit(
     now_us: int,
     username: str = "",
 ) -> None:
-    """Append to the audit, and evict the oldest entries of the same action, so that repeated
-    requests never push out when keys were replaced."""
+    """Writes an audit entry and deletes the oldest entries of the same action, so that repeated
+    requests never displace the record of key replacements."""
     row = {
         "sensor_id": sensor_id,
         "time_us": now_us,
@@ -231,7 +247,7 @@ def audit(
         select(SENSOR_KEY_EVENT.c.id)
         .where(alike)
         .order_by(SENSOR_KEY_EVENT.c.id.desc())
-        .offset(limits.KEY_EVENTS_KEPT)
+        .offset(KEY_EVENTS_KEPT)
         .limit(1)
     )
     if (oldest := connection.scalar(newest)) is not None:
@@ -271,13 +287,15 @@ def _decide(
 def _earlier_request(
     connection: Connection, sensor_id: int, machine_id: str, now_us: int
 ) -> Claim | None:
-    """What a machine asked for while an approval would still have been good."""
-    event, asked_us = SENSOR_KEY_EVENT.c, now_us - limits.REENROLMENT_APPROVAL_US
+    """Returns the machine's earlier request if an approval of it would still be valid, or None."""
+    event, asked_us = SENSOR_KEY_EVENT.c, now_us - REENROLMENT_APPROVAL_US
     query = (
         select(event.kind)
         .where(
-            *(event.sensor_id == sensor_id, event.machine_id == machine_id),
-            *(event.action == "requested", event.time_us > asked_us),
+            event.sensor_id == sensor_id,
+            event.machine_id == machine_id,
+            event.action == "requested",
+            event.time_us > asked_us,
         )
         .order_by(event.id.desc())
         .limit(1)
@@ -299,7 +317,7 @@ def _is_same_machine(row: RowMapping, claim: Claim) -> bool:
 
 
 def _plain(machine_id: str) -> str:
-    """Programs write the same id with and without dashes, in either case."""
+    """Normalizes a machine id: programs write it with or without dashes, in either case."""
     return machine_id.replace("-", "").lower()
 
 
@@ -312,4 +330,4 @@ def _is_approved(row: RowMapping, claim: Claim, now_us: int) -> bool:
 
 
 def _is_recent(approved_us: int, now_us: int) -> bool:
-    return approved_us > 0 and 0 <= now_us - approved_us < limits.REENROLMENT_APPROVAL_US
+    return approved_us > 0 and 0 <= now_us - approved_us < REENROLMENT_APPROVAL_US

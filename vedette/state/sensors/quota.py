@@ -1,4 +1,4 @@
-"""How much of the limits that senders can fill is used."""
+"""Usage of the server's limits that senders can exhaust."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from vedette.state.db.schema_fleet import STORED_FILE
 
 @dataclass(frozen=True, slots=True)
 class QuotaUsage:
-    """Hosts, codes of channels that were given out, and bytes of copies of programs."""
+    """Number of hosts, of assigned channel codes, and of bytes in stored copies of programs."""
 
     sensors: int
     channels: int
@@ -19,7 +19,7 @@ class QuotaUsage:
 
 
 def usage(database: Database) -> QuotaUsage:
-    """Counts all rows. Raises UnavailableError."""
+    """Computes the usage. Raises UnavailableError."""
     with database.reading() as connection:
         sensors = connection.scalar(select(func.count()).select_from(SENSOR)) or 0
         channels = connection.scalar(select(func.max(CHANNEL.c.code))) or 0

@@ -1,4 +1,5 @@
-"""Lists sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a scope."""
+"""Lists of sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a
+scope."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from vedette.state.sensors.sensor_row import SensorRow
 from vedette.state.sensors.sensor_selection import SORTS, sensor_terms, sort_key
 
 ID_MAX = 2**31 - 1
-"""The databases keep ids as 32-bit integers."""
+"""Databases store ids as 32-bit integers."""
 
 DAY_US = 24 * 3600 * 1_000_000
 
@@ -40,12 +41,11 @@ TROUBLES: Final = ("isolation", "gaps")
 
 @dataclass(frozen=True, slots=True)
 class SensorQuery:
-    """Filters, order and page; the defaults give everything, the newest check-in first.
+    """Filters, order and page; the defaults select everything, newest check-in first.
 
-    `hostname` and `ip` match a part of the text, case-sensitive; with `ip` the `hostname` does
-    not count. `inactive_days` keeps sensors with a contact within so many days, `silent_days` those
-    without one. `sort` is a name of
-    `sensor_selection.SORTS`. `rows` None means all.
+    `hostname` and `ip` match part of the text, case-sensitive; with `ip`, `hostname` is ignored.
+    `inactive_days` selects sensors with a contact within that many days, `silent_days` those
+    without. `sort` is a key of `sensor_selection.SORTS`. `rows` None means all.
     """
 
     hostname: str = ""
@@ -54,7 +54,8 @@ class SensorQuery:
     inactive_days: int | None = None
     silent_days: int | None = None
     trouble: str = ""
-    """One of `TROUBLES`, "" for any: only what is isolated or is to be, or lacks records."""
+    """One of `TROUBLES`, or "" for any: `isolation` selects isolated hosts and hosts with a
+    changing isolation, `gaps` hosts with missing records."""
     terms: str = ""
     """A query (docs/query-language.md#sensors)."""
     sort: str = DEFAULT_SORT
@@ -65,15 +66,15 @@ class SensorQuery:
 
 @dataclass(frozen=True, slots=True)
 class SensorPage:
-    """`total` counts what matches within the scope, on all pages."""
+    """A page of sensors. `total` counts all matches within the scope."""
 
     total: int
     sensors: list[SensorRow]
 
 
 def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> SensorPage:
-    """Raises BadRequestError for an unknown sort column or a negative position, QueryError for
-    terms that cannot be read."""
+    """Returns a page of sensors. Raises BadRequestError for an unknown sort column or a negative
+    position, QueryError for invalid terms."""
     if query.sort not in SORTS:
         raise BadRequestError(f"sort.col: cannot sort by {query.sort!r}; one of {', '.join(SORTS)}")
     if query.start < 0 or (query.rows is not None and query.rows < 0):
@@ -92,7 +93,7 @@ def page(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> S
 
 
 def ids(database: Database, scope: Scope, query: SensorQuery, now_us: int) -> list[int]:
-    """The ids alone, in the order of the query."""
+    """Returns only the ids, in the order of the query."""
     condition = _condition(scope, query, now_us)
     with database.reading() as connection:
         total = connection.execute(
@@ -108,8 +109,9 @@ def _ids(
     total: int,
     now_us: int,
 ) -> list[int]:
-    """The ids of a page in its order: sorting ids moves a tenth of what sorting rows would, and a
-    page of the second half is found from the end, since databases keep only what comes before."""
+    """Returns the ids of a page in order. Sorting ids moves a tenth of the data that sorting rows
+    would. A page in the second half is read from the end, since databases only keep the rows before
+    a page."""
     start, rows = query.start, total if query.rows is None else query.rows
     rows = min(rows, total - start)
     is_from_end = start > total // 2
@@ -132,13 +134,13 @@ class Totals:
 
     sensors: int
     active: int
-    """With a contact within a day."""
+    """Sensors with a contact within a day."""
     eventlog_bytes: int
     storefiles_bytes: int
 
 
 def totals(database: Database, scope: Scope, now_us: int) -> Totals:
-    """Over the sensors of a scope."""
+    """Returns counts over the sensors of a scope."""
     recent = case((SENSOR.c.last_seen_us > now_us - DAY_US, 1), else_=0)
     query = select(
         func.count(),
@@ -152,7 +154,7 @@ def totals(database: Database, scope: Scope, now_us: int) -> Totals:
 
 @dataclass(frozen=True, slots=True)
 class Troubles:
-    """Hosts by the phase of their isolation, and those of which records are missing."""
+    """Hosts by phase of their isolation, and hosts with missing records."""
 
     ordered: int
     isolated: int
@@ -161,7 +163,7 @@ class Troubles:
 
 
 def troubles(database: Database, scope: Scope) -> Troubles:
-    """Over the sensors of a scope."""
+    """Returns counts over the sensors of a scope."""
     wanted, is_on = SENSOR.c.network_isolation_enabled, SENSOR.c.is_isolating
     kinds = (wanted & ~is_on, wanted & is_on, ~wanted & is_on, _LACKS_RECORDS)
     query = select(*(func.coalesce(func.sum(case((one, 1), else_=0)), 0) for one in kinds))
@@ -174,7 +176,7 @@ _LACKS_RECORDS: Final = (SENSOR.c.sequence_gaps > 0) | (SENSOR.c.missing_blocks 
 
 
 def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
-    """Raises NotFoundError for a sensor that does not exist or is out of scope."""
+    """Returns a sensor. Raises NotFoundError if it does not exist or is out of scope."""
     if scope.allows(sensor_id) and 0 < sensor_id <= ID_MAX:
         with database.reading() as connection:
             row = connection.execute(QUERY.where(SENSOR.c.id == sensor_id)).mappings().first()
@@ -184,7 +186,7 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
 
 
 def some(database: Database, scope: Scope, ids: Sequence[int]) -> dict[int, SensorRow]:
-    """Those of some sensors that exist and are in a scope, by id."""
+    """Maps id to sensor for those that exist and are in scope."""
     wanted = {one for one in ids if scope.allows(one) and 0 < one <= ID_MAX}
     if not wanted:
         return {}
@@ -209,7 +211,7 @@ _SHARES_NAME = (
     select(_OTHER.c.id)
     .where(
         _OTHER.c.computer_name == SENSOR.c.computer_name,
-        # A sum, so that SQLite looks names up and not all sensors of the group for each of them.
+        # The sum keeps SQLite from using the index on groups, so that it looks up names.
         _OTHER.c.group_id + 0 == SENSOR.c.group_id,
         _OTHER.c.id != SENSOR.c.id,
     )
@@ -233,8 +235,8 @@ QUERY = (
 
 
 def own_check_ins(database: Database, scope: Scope) -> list[tuple[int, int, str, int]]:
-    """Id, group, system and last check-in (epoch microseconds) of the scope's sensors that run our
-    own program."""
+    """Returns (id, group, operating system, last check-in in epoch us) of the scope's sensors that
+    run our own program."""
     query = select(SENSOR.c.id, SENSOR.c.group_id, SENSOR.c.os_type, SENSOR.c.checkin_us).where(
         _condition(scope, SensorQuery(), 0),
         SENSOR.c.key_sha256.is_not(None),
@@ -245,8 +247,8 @@ def own_check_ins(database: Database, scope: Scope) -> list[tuple[int, int, str,
 
 
 def isolation_changes(database: Database, scope: Scope) -> list[dict[str, object]]:
-    """Sensors of a scope whose isolation is not yet, or no longer, as it was ordered: id, name, and
-    whether it is wanted. The first few by id."""
+    """Returns id, name and wanted isolation of the scope's sensors whose isolation differs from the
+    order; the first `PULSE_CHANGES_SHOWN` by id."""
     moving = SENSOR.c.network_isolation_enabled != SENSOR.c.is_isolating
     query = (
         select(SENSOR.c.id, SENSOR.c.hostname, SENSOR.c.network_isolation_enabled)
@@ -287,17 +289,19 @@ def _condition(scope: Scope, query: SensorQuery, now_us: int) -> ColumnElement[b
 
 
 def _is_one_of(sensors: Iterable[int]) -> ColumnElement[bool]:
-    """Written out as numbers: a scope may hold more ids than a statement may have parameters."""
+    """Returns a condition with literal ids: a scope may have more ids than a statement can have
+    parameters."""
     return SENSOR.c.id.in_(literal_ids(sensors))
 
 
 def literal_ids(sensors: Iterable[int]) -> BindParameter[Any]:
-    """Ids for IN, written out as numbers."""
+    """Returns ids for IN, written as literal numbers."""
     return bindparam("ids", sorted(sensors), Integer, expanding=True, literal_execute=True)
 
 
 def _contains(column: ColumnElement[str], part: str) -> ColumnElement[bool]:
-    """Case-sensitive on both databases, which LIKE is not, and without its wildcards."""
+    """Returns a substring condition that is case-sensitive on both databases, unlike LIKE, and
+    without wildcards."""
     return func.replace(column, part, "") != column
 
 

@@ -1,5 +1,7 @@
-"""Sensor packages for updates: one for each operating system, registered by the operator. Their
-bytes are blobs (`respond/package_files.py`)."""
+"""Sensor packages for updates: one per operating system, registered by the operator.
+
+Their bytes are blobs (`respond/package_files.py`).
+"""
 
 from dataclasses import asdict, dataclass
 
@@ -23,32 +25,32 @@ class Package:
 
 
 def register(database: Database, package: Package) -> None:
-    """Orders a package, whose bytes are stored, for sensors of its operating system. Raises what
-    `check` raises."""
+    """Registers a package, whose bytes are stored, as the update for sensors of its operating
+    system. Raises the errors of `check`."""
     check(package.os_type, package.version)
     key_values.save(database, package_name(package.os_type), orjson.dumps(asdict(package)).decode())
 
 
 def check(os_type: str, version: str) -> None:
-    """Raises BadRequestError for a system that has no sensor, and for a version that is no line of
-    text."""
+    """Raises BadRequestError for an unsupported operating system, and for a version that is not a
+    line of text."""
     if os_type not in OS_TYPES:
         raise BadRequestError(f"{os_type}: one of {', '.join(OS_TYPES)}")
     if not version.isprintable() or not version:
-        raise BadRequestError("version: must be printable")  # it is signed as one line
+        raise BadRequestError("version: must be printable")  # the signature covers it as one line
 
 
 def package_of(database: Database, os_type: str) -> Package | None:
-    """The package of an operating system; None where none is registered."""
+    """Returns the package of an operating system, or None."""
     text = key_values.load(database, package_name(os_type)) if os_type in OS_TYPES else None
     return None if not text else Package(**orjson.loads(text))
 
 
 def withdraw(database: Database, os_type: str) -> None:
-    """Stop ordering updates for this operating system."""
+    """Stops ordering updates for this operating system."""
     key_values.save(database, package_name(os_type), "")
 
 
 def package_name(os_type: str) -> str:
-    """Key of the package of an operating system among the stored values."""
+    """Returns the key of an operating system's package among the stored values."""
     return f"sensor package {os_type}"

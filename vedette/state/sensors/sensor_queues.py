@@ -1,11 +1,11 @@
-"""Progress of a sensor's upload queue: which numbered blocks are stored, which are missing.
+"""Progress of a sensor's upload queue: numbers of stored and missing blocks.
 
-A sensor numbers the blocks of its queue from 1 on (docs/sensor-protocol.md). A number beyond the
-expected one leaves a gap; a late block fills it. A number below the expected one that is not
+A sensor numbers the blocks of its queue from 1 (docs/sensor-protocol.md). A number beyond the
+expected one leaves a gap, which a late block fills. A number below the expected one that is not
 missing was stored before, however long ago.
 
-The store comes first and this record second, so a crash between the two leaves a block that is
-stored and not recorded: when it is sent again, the write path knows the request itself.
+The store commits first, this record second. A crash in between leaves a block that is stored but
+not recorded; when the sensor sends it again, the write path recognizes the request.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,32 @@ from dataclasses import dataclass
 import orjson
 from sqlalchemy import Connection, delete, select, update
 
-from vedette import limits
 from vedette.errors import ConflictError
+from vedette.limits import Limit
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_fleet import SENSOR_QUEUE
 
+SENSOR_EPOCHS_MAX: Limit[int] = 8
+"""Queues per sensor with stored progress; a sensor starts a new queue when it loses its disk."""
+
+SENSOR_HASHES_KEPT: Limit[int] = 64
+"""Blocks of a queue with a stored hash, to recognize a repeated block."""
+
+SENSOR_GAPS_MAX: Limit[int] = 1_000
+"""Stored gaps per queue; above it, the oldest gaps are merged."""
+
+
 _MOST = 2**62
-"""What the column holds; a sensor may claim any gap."""
+"""Maximum value for the column; a sensor may claim any gap."""
 
 Range = tuple[int, int]
-"""First and last number, both included."""
+"""First and last number, both inclusive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block as sent; `content` is a hash of its bytes."""
+    """A block as sent; `content` is a hash of its bytes."""
 
     sensor_id: int
     epoch: str
@@ -39,12 +49,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """Known state of a queue."""
+    """Progress of a queue."""
 
     expected: int = 1
     missing: tuple[Range, ...] = ()
     hashes: tuple[tuple[int, int], ...] = ()
-    """Number and content of the newest blocks, ascending."""
+    """(number, content hash) of the newest blocks, ascending."""
 
     def has(self, number: int) -> bool:
         return number < self.expected and not any(a <= number <= b for a, b in self.missing)
@@ -55,7 +65,8 @@ class QueueProgress:
 
 
 def progress(connection: Connection, sensor_id: int, epoch: str) -> QueueProgress:
-    """Progress of one queue; an unknown queue expects its first block."""
+    """Returns the progress of a queue, with a row lock; an unknown queue expects its first
+    block."""
     query = select(SENSOR_QUEUE).where(
         SENSOR_QUEUE.c.sensor_id == sensor_id, SENSOR_QUEUE.c.epoch == epoch
     )
@@ -72,7 +83,7 @@ def progress(connection: Connection, sensor_id: int, epoch: str) -> QueueProgres
 def queues_of(
     database: Database, sensor_ids: Sequence[int], since_us: int
 ) -> dict[int, list[tuple[str, QueueProgress]]]:
-    """Epoch and progress of the queues that changed since a time, by sensor."""
+    """Maps sensor id to (epoch, progress) of its queues that changed since `since_us`."""
     query = select(SENSOR_QUEUE).where(
         SENSOR_QUEUE.c.sensor_id.in_(sensor_ids), SENSOR_QUEUE.c.changed_us >= since_us
     )
@@ -86,9 +97,9 @@ def queues_of(
 
 
 def stored_before(database: Database, block: Block) -> int | None:
-    """The number that is expected now, if the block is stored already; None for a new one.
+    """Returns the next expected number if the block is already stored; None for a new block.
 
-    Raises ConflictError when another block was stored under its number.
+    Raises ConflictError if another block was stored under its number.
     """
     with database.reading() as connection:
         known = progress(connection, block.sensor_id, block.epoch)
@@ -103,7 +114,7 @@ def stored_before(database: Database, block: Block) -> int | None:
 
 
 def record(connection: Connection, block: Block, now_us: int) -> int:
-    """Record that a block is stored; returns the number expected next."""
+    """Records a stored block and returns the next expected number."""
     before = progress(connection, block.sensor_id, block.epoch)
     after = taken(before, block.number, block.content)
     values = {
@@ -115,7 +126,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
     if before == QueueProgress():
         row = {"sensor_id": block.sensor_id, "epoch": block.epoch} | values
         if not connection.execute(insert_new(connection, SENSOR_QUEUE), row).rowcount:
-            return record(connection, block, now_us)  # another server was faster
+            return record(connection, block, now_us)  # another server inserted it first
         _delete_oldest(connection, block.sensor_id, block.epoch)
     else:
         connection.execute(
@@ -130,7 +141,7 @@ def record(connection: Connection, block: Block, now_us: int) -> int:
 
 
 def taken(before: QueueProgress, number: int, content: int) -> QueueProgress:
-    """The queue with one more block."""
+    """Returns the queue's progress after one more block."""
     missing = list(before.missing)
     if number >= before.expected:
         if number > before.expected:
@@ -138,7 +149,7 @@ def taken(before: QueueProgress, number: int, content: int) -> QueueProgress:
     else:
         missing = [part for gap in missing for part in _without(gap, number)]
     hashes = dict(before.hashes) | {number: content}
-    newest = sorted(hashes.items())[-limits.SENSOR_HASHES_KEPT :]
+    newest = sorted(hashes.items())[-SENSOR_HASHES_KEPT:]
     return QueueProgress(
         max(before.expected, number + 1),
         tuple(_bounded(sorted(missing))),
@@ -147,10 +158,10 @@ def taken(before: QueueProgress, number: int, content: int) -> QueueProgress:
 
 
 def _bounded(gaps: list[Range]) -> list[Range]:
-    """At most SENSOR_GAPS_MAX gaps: the oldest are merged, together with the stored blocks between
-    them. If such a block is sent again, the write path deduplicates it; dropping the gap
-    instead would lose a block."""
-    extra = len(gaps) - limits.SENSOR_GAPS_MAX
+    """Merges the oldest gaps, with the stored blocks between them, down to SENSOR_GAPS_MAX. The
+    write path deduplicates such a block if it is sent again; dropping the gap instead would lose a
+    block."""
+    extra = len(gaps) - SENSOR_GAPS_MAX
     return gaps if extra <= 0 else [(gaps[0][0], gaps[extra][1]), *gaps[extra + 1 :]]
 
 
@@ -162,22 +173,22 @@ def _without(gap: Range, number: int) -> list[Range]:
 
 
 def _delete_oldest(connection: Connection, sensor_id: int, newest: str) -> None:
-    """Evict the oldest queues of a sensor, so that one that keeps starting queues does not fill
-    the table."""
+    """Deletes the oldest queues of a sensor, so that a sensor that keeps starting queues does not
+    fill the table."""
     mine = (SENSOR_QUEUE.c.sensor_id == sensor_id) & (SENSOR_QUEUE.c.epoch != newest)
     oldest = (
         select(SENSOR_QUEUE.c.epoch)
         .where(mine)
         .order_by(SENSOR_QUEUE.c.changed_us.desc())
-        .offset(limits.SENSOR_EPOCHS_MAX - 1)
+        .offset(SENSOR_EPOCHS_MAX - 1)
     )
-    epochs = list(connection.scalars(oldest.limit(limits.SENSOR_EPOCHS_MAX)))
+    epochs = list(connection.scalars(oldest.limit(SENSOR_EPOCHS_MAX)))
     if epochs:
         connection.execute(delete(SENSOR_QUEUE).where(mine, SENSOR_QUEUE.c.epoch.in_(epochs)))
 
 
 def _count_gaps(connection: Connection, sensor_id: int) -> None:
-    """Write the gaps of all queues of a sensor to its row."""
+    """Writes the total of gaps and missing blocks to the sensor's row."""
     texts = connection.scalars(
         select(SENSOR_QUEUE.c.missing).where(SENSOR_QUEUE.c.sensor_id == sensor_id)
     )

@@ -1,4 +1,4 @@
-"""A sensor as it is stored, and whether it is online."""
+"""A sensor in the form of the database, and its online state."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from vedette import limits
 
 @dataclass(frozen=True, slots=True)
 class SensorRow:
-    """A sensor as kept."""
+    """A sensor as the database stores it."""
 
     id: int
     hostname: str
@@ -24,15 +24,15 @@ class SensorRow:
     uninstall: bool
     notes: str | None
     host_type: str = ""
-    """workstation, server, domain_controller, or "" where its program does not say."""
+    """workstation, server, domain_controller, or "" if not reported."""
     enrolled_us: int = 0
     has_sensor: bool = False
-    """Whether Vedette's own sensor is enrolled there, which takes orders."""
+    """Whether Vedette's own sensor, which takes orders, is enrolled there."""
     shares_name: bool = False
     """Whether another sensor of the group has the same short name."""
     reenrolled: int = 0
     reenrol_us: int = 0
-    """When an enrolment began to wait for approval; 0: none does."""
+    """Time of the enrolment that awaits approval; 0: none."""
     reenrol_approved_us: int = 0
     checkin_us: int = 0
     next_checkin_us: int = 0
@@ -60,21 +60,21 @@ class SensorRow:
     uninstalled_us: int = 0
     liveresponse_init: bool = False
     isolation_reason: str = ""
-    """What was said when the host was isolated; "" where nothing was."""
+    """Reason given for the isolation; "" for none."""
     isolation_by: str = ""
     isolation_since_us: int = 0
     isolation_expires_us: int = 0
-    """When the isolation ends by itself; 0: never."""
+    """Time at which the isolation ends automatically; 0: never."""
 
     @property
     def has_health(self) -> bool:
-        """Whether a sensor reported its health: only Vedette's own does."""
+        """Whether a sensor reported its health; only Vedette's own sensor does."""
         return self.has_sensor and self.checkin_us > 0
 
 
 def is_online(row: SensorRow, now_us: int) -> bool:
-    """Whether the last check-in is no more than `SENSOR_CHECKINS_MISSED` intervals ago; for a host
-    that only a shipper reports for, whether its last record is no older than
+    """Whether fewer than `SENSOR_CHECKINS_MISSED` intervals have passed since the last check-in.
+    For a host that only shippers report, whether its last record is newer than
     `SENSOR_ONLINE_US`."""
     if row.enrolled_us and row.checkin_us:
         interval_us = row.next_checkin_us - row.checkin_us

@@ -1,16 +1,29 @@
-"""Which sensors, and in what order: queries (docs/query-language.md#sensors) as conditions of the
-state database, and the sort keys of `sort.col`, every member of the sensor's record.
+"""Queries over sensors (docs/query-language.md#sensors) as conditions of the state database, and
+the sort keys of `sort.col` for every member of the sensor's record.
 
-Values are bound; upper and lower case are the same in queries."""
+Values are bound. Queries are case-insensitive.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, assert_never
 
-from sqlalchemy import ColumnElement, and_, case, func, literal, not_, or_, select, true
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    and_,
+    case,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+)
 
 from vedette import limits
 from vedette.errors import QueryError
-from vedette.limits import SENSOR_QUERY_TERMS_MAX, SENSOR_QUERY_WILDCARDS_MAX
+from vedette.limits import Limit
 from vedette.model.field import Field, catalogue
 from vedette.query import Tree, parse
 from vedette.query.check.glob import is_any, wild_runs
@@ -20,6 +33,13 @@ from vedette.query.nodes import And, Everything, Exact, Leaf, Not, Or, Range, Te
 from vedette.query.parse.escape import unescape
 from vedette.state.db.schema import GROUP, SENSOR
 from vedette.state.db.schema_console import ISOLATION
+
+SENSOR_QUERY_TERMS_MAX: Limit[int] = 100
+"""Terms of a query over sensors; databases limit the depth of a condition."""
+
+SENSOR_QUERY_WILDCARDS_MAX: Limit[int] = 4
+"""Runs of wildcards in a value of such a query; the database may try each at every character."""
+
 
 SENSOR_FIELDS = catalogue(
     (
@@ -44,7 +64,7 @@ _ESCAPE: Final = "!"
 
 
 def sensor_terms(text: str, now_us: int) -> ColumnElement[bool]:
-    """Raises QueryError with the place in the text."""
+    """Translates a query into a condition. Raises QueryError with the position in the text."""
     tree = parse(text, SENSOR_FIELDS)
     leaves = list(_leaves(tree))
     if len(leaves) > SENSOR_QUERY_TERMS_MAX:
@@ -88,6 +108,8 @@ def _condition(tree: Tree, now_us: int) -> ColumnElement[bool]:
 def _leaf(leaf: Leaf, now_us: int) -> ColumnElement[bool]:
     found = SENSOR_FIELDS.find(leaf.field) if leaf.field is not None else None
     try:
+        if found is None and leaf.value == Text("*"):
+            return true()
         if found is None:
             return or_(*(_text(one, leaf, part=True) for one in SENSOR_FIELDS.defaults))
         return _TYPES.get(found.type, _text)(found, leaf, now_us)
@@ -96,8 +118,12 @@ def _leaf(leaf: Leaf, now_us: int) -> ColumnElement[bool]:
 
 
 def _integer(field: Field, leaf: Leaf, _now_us: int) -> ColumnElement[bool]:
-    found = bounds(leaf.value)
-    return true() if found is None else SENSOR.c[field.sources[0]].between(*found)
+    numbers = bounds(leaf.value)
+    if numbers is None:
+        return true()
+    # BigInteger, since an open upper bound exceeds PostgreSQL's 32-bit column type.
+    low, high = (literal(number, BigInteger()) for number in numbers)
+    return SENSOR.c[field.sources[0]].between(low, high)
 
 
 def _time(field: Field, leaf: Leaf, now_us: int) -> ColumnElement[bool]:
@@ -110,8 +136,8 @@ def _truth(field: Field, leaf: Leaf, _now_us: int) -> ColumnElement[bool]:
 
 
 def _text(field: Field, leaf: Leaf, _now_us: int = 0, *, part: bool = False) -> ColumnElement[bool]:
-    """`part`: found anywhere, as all fields of type text are; else the whole value, and of a host
-    its first label too."""
+    """Matches a text. With `part`, and for fields of type text, the value may occur anywhere;
+    otherwise it must equal the whole value, or the first label of a host name."""
     match leaf.value:
         case Range():
             raise ValueError(f"{field.name} has no ranges")
@@ -121,6 +147,8 @@ def _text(field: Field, leaf: Leaf, _now_us: int = 0, *, part: bool = False) -> 
             pass
     if len(wild_runs(text)) > SENSOR_QUERY_WILDCARDS_MAX:
         raise ValueError(f"a value has at most {SENSOR_QUERY_WILDCARDS_MAX} wildcards")
+    if not text:
+        return false()
     pattern = _pattern(text)
     if is_any(text):
         patterns = ["_%"]
@@ -137,14 +165,15 @@ def _text(field: Field, leaf: Leaf, _now_us: int = 0, *, part: bool = False) -> 
 
 
 def _like(column: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-    """In any case; what the database does not know to fold is also compared as it is written."""
+    """Matches case-insensitively. Non-ASCII text is also compared as written, since the database
+    may not fold its case."""
     known = func.coalesce(column, "")
     folded = func.lower(known).like(pattern.lower(), escape=_ESCAPE)
     return folded if pattern.isascii() else folded | known.like(pattern, escape=_ESCAPE)
 
 
 def _pattern(text: str) -> str:
-    """The pattern of LIKE: its own wildcards escaped, `*` and `?` in their place."""
+    """Returns a LIKE pattern: escapes its wildcards, and translates `*` and `?`."""
     for one in (_ESCAPE, "%", "_"):
         text = text.replace(one, _ESCAPE + one)
     return text.replace("*", "%").replace("?", "_")
@@ -215,7 +244,7 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "uninstall": _S.uninstall,
     "uninstalled": _S.uninstalled_us > 0,
     "uptime": _S.uptime_s,
-    # The same for every sensor, or nearly: their order is that of the ids.
+    # Constant or nearly constant for all sensors; sorted by id instead.
     **dict.fromkeys(
         (
             "build_id",
@@ -242,12 +271,12 @@ SORTS: dict[str, ColumnElement[Any]] = {
 
 
 def sort_key(name: str, now_us: int) -> ColumnElement[Any]:
-    """The expression to order by for a name of `SORTS`."""
+    """Returns the ORDER BY expression for a key of `SORTS`."""
     return _status(now_us) if name == "status" else SORTS[name]
 
 
 def _status(now_us: int) -> ColumnElement[str]:
-    """The status as the record shows it (`sensor_row.is_online` says when a sensor is online)."""
+    """Returns the status as the record shows it (`sensor_row.is_online` defines online)."""
     deadline_us = limits.SENSOR_CHECKINS_MISSED * (_S.next_checkin_us - _S.checkin_us)
     is_checking_in = and_(_S.enrolled_us > 0, _S.checkin_us > 0)
     return case(

@@ -1,8 +1,8 @@
-"""The shard map in the state database: which shard of a cluster holds which sensors.
+"""The shard map in the state database: which shard of a cluster stores which sensors.
 
-A new range begins behind every sensor number that may have been given out, also by transactions
-of other servers that have not ended. It is written first; then the next number is set to its
-beginning, so that sensors from then on are of the new range.
+A new range begins above every sensor number that may have been assigned, including numbers drawn by
+unfinished transactions of other servers. The range is written first. Then the next sensor number is
+set to its beginning, so that later sensors belong to the new range.
 """
 
 from typing import Final
@@ -10,25 +10,31 @@ from typing import Final
 from sqlalchemy import Connection, func, insert, select, text
 
 from vedette.errors import ConflictError
-from vedette.limits import SHARD_RANGE_MARGIN
+from vedette.limits import Limit
 from vedette.model.host import ShardMap, ShardRange, first_map
 from vedette.state.db import list_versions
 from vedette.state.db.database import Database, insert_new
 from vedette.state.db.schema import SENSOR
 from vedette.state.db.schema_fleet import SENSOR_SHARD, SHARD_RANGE
 
+SHARD_RANGE_MARGIN: Limit[int] = 100_000
+"""Sensor numbers left unused before a new range of shards, more than concurrent transactions may
+have drawn. There are"""
+
+
 MAP_VERSION: Final = "shard_map_version"
-"""Rises with every change of the map, and every step of a move."""
+"""Key of a version that increases with every change of the map and every step of a move."""
 
 
 def load_shard_map(database: Database) -> ShardMap | None:
-    """None where there has been no cluster yet."""
+    """Returns the shard map; None if there has been no cluster."""
     with database.reading() as connection:
         return load_map_within(connection)
 
 
 def begin_shard_map(database: Database, shard_count: int) -> ShardMap:
-    """The map, which is made for a cluster of so many shards where there is none."""
+    """Returns the shard map; creates it for a cluster of `shard_count` shards if it does not
+    exist."""
     wanted = first_map(shard_count)
     with database.writing() as connection:
         rows = [_row(one) for one in wanted.ranges]
@@ -37,7 +43,7 @@ def begin_shard_map(database: Database, shard_count: int) -> ShardMap:
 
 
 def next_range(database: Database) -> int:
-    """The sensor number from which a range that is added now will count."""
+    """Returns the sensor number at which a range added now would begin."""
     with database.reading() as connection:
         newest = connection.scalar(select(func.max(SENSOR.c.id))) or 0
         ranges = connection.scalar(select(func.max(SHARD_RANGE.c.first_sensor_id))) or 0
@@ -45,8 +51,8 @@ def next_range(database: Database) -> int:
 
 
 def add_range(database: Database, added: ShardRange) -> ShardMap:
-    """Makes new sensors those of a range (`next_range`). Raises ConflictError where sensors of it
-    exist already."""
+    """Adds a range (`next_range`) for future sensors. Raises ConflictError if sensors in it already
+    exist."""
     with database.writing() as connection:
         newest = connection.scalar(select(func.max(SENSOR.c.id))) or 0
         known = load_map_within(connection)
@@ -79,7 +85,7 @@ _SEQUENCE = "pg_get_serial_sequence('sensor', 'id')"
 
 
 def _last_number(connection: Connection) -> int:
-    """The last sensor number that was given out, also by a transaction that has not ended."""
+    """Returns the last sensor number that was assigned, including by unfinished transactions."""
     if connection.dialect.name == "sqlite":
         read = text("SELECT seq FROM sqlite_sequence WHERE name = 'sensor'")
     else:
@@ -88,7 +94,7 @@ def _last_number(connection: Connection) -> int:
 
 
 def _set_last_number(connection: Connection, number: int) -> None:
-    """Never backwards."""
+    """Raises the counter of sensor numbers; never lowers it."""
     if _last_number(connection) >= number:
         return
     if connection.dialect.name != "sqlite":

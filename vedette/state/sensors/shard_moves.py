@@ -1,9 +1,9 @@
-"""Moves of sensors from shard to shard: their journal, and what every server has seen of it.
+"""Moves of sensors between shards: the journal, and each server's progress.
 
-A sensor that is moved is at one step, and every step is one transaction, so a mover that is killed
-is continued by the next. `version` rises with each step and each change of the map. Every server
-writes the oldest version that anything it does is still done by; a step is seen when all have
-reached its version, and the slots of held sensors belong to nobody.
+A moved sensor is at one step, and every step is one transaction, so a new mover can continue after
+a killed one. `version` increases with each step and each change of the map. Every server writes the
+oldest version that any of its running work uses. A step is complete when all servers have reached
+its version and no server has the slots of moving sensors.
 """
 
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ _SECOND_US = 1_000_000
 
 
 def version(database: Database) -> int:
-    """Of the map and the journal."""
+    """Returns the version of map and journal."""
     with database.reading() as connection:
         return list_versions.current(connection, MAP_VERSION)
 
 
 def load_view(database: Database) -> ShardView | None:
-    """None where there has been no cluster yet."""
+    """Returns map, version and moves; None if there has been no cluster."""
     with database.reading() as connection:
         found = list_versions.current(connection, MAP_VERSION)
         known = load_map_within(connection)
@@ -43,10 +43,10 @@ def under_way(database: Database) -> list[SensorMove]:
 
 
 def begin(database: Database, moves: Sequence[SensorMove]) -> None:
-    """From now on nothing is stored of these sensors. Raises ConflictError where others are moved,
-    or one lies elsewhere."""
+    """Starts moves: from now on, no telemetry of these sensors is stored. Raises ConflictError if
+    other sensors are being moved, or a sensor is on another shard."""
     with database.writing() as connection:
-        list_versions.rise(connection, MAP_VERSION)  # first: movers wait for each other here
+        list_versions.rise(connection, MAP_VERSION)  # first: serializes concurrent movers
         known = load_map_within(connection)
         if known is None or _moves(connection):
             raise ConflictError("other sensors are being moved: wait for the end, or continue it")
@@ -64,7 +64,8 @@ def begin(database: Database, moves: Sequence[SensorMove]) -> None:
 
 
 def swap(database: Database, moves: Sequence[SensorMove]) -> None:
-    """Their rows are on the target: from now on they belong there. Still held."""
+    """Assigns the sensors to their targets, after their rows were copied there. The sensors stay on
+    hold."""
     with database.writing() as connection:
         list_versions.rise(connection, MAP_VERSION)
         for one in moves:
@@ -80,7 +81,7 @@ def swap(database: Database, moves: Sequence[SensorMove]) -> None:
 
 
 def release(database: Database) -> None:
-    """Records of them are taken again."""
+    """Ends the hold, so that the sensors' records are accepted again."""
     with database.writing() as connection:
         list_versions.rise(connection, MAP_VERSION)
         connection.execute(update(HOST_SLOT).where(HOST_SLOT.c.held != 0).values(held=0))
@@ -88,15 +89,15 @@ def release(database: Database) -> None:
 
 
 def finish(database: Database) -> None:
-    """Nothing of them is left on the source."""
+    """Ends the moves, after the source has deleted all rows of the sensors."""
     with database.writing() as connection:
         list_versions.rise(connection, MAP_VERSION)
         connection.execute(delete(SENSOR_MOVE))
 
 
 def note_in_use(database: Database, oldest: int) -> float:
-    """Says by which version this server works at the oldest. Returns for how many seconds others
-    count on that: until its lease ends; 0 for a server that is not among the others."""
+    """Records the oldest map version that this server still uses. Returns the seconds for which
+    other servers rely on that, until its lease ends; 0 for a server that is not registered."""
     own = SERVER.c.id.startswith(f"{database.name}.", autoescape=True)
     with database.reading() as connection:
         row = connection.execute(select(SERVER.c.until_us, SERVER.c.shard_version).where(own))
@@ -110,7 +111,8 @@ def note_in_use(database: Database, oldest: int) -> float:
 
 
 def behind(database: Database) -> list[str]:
-    """What the newest step still waits for: servers, and slots that are held."""
+    """Returns what the newest step still waits for: URLs of servers, and slots on hold that still
+    have a server."""
     with database.reading() as connection:
         newest = list_versions.current(connection, MAP_VERSION)
         servers = connection.execute(select(SERVER.c.url, SERVER.c.shard_version)).all()

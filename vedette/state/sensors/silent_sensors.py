@@ -1,7 +1,7 @@
-"""When sensors had their last contact, and which are silent.
+"""Times of last contacts, and silent sensors.
 
-A sensor has its last contact, and the last one on an earlier day (UTC): so it is known of each
-whether it was there yesterday.
+A sensor stores its last contact, and the last contact on an earlier day (UTC). Together they tell
+whether it was active yesterday.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _DAY_US: Final = 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SilentSensor:
-    """`last_seen_us`: of its last record or check-in."""
+    """A silent sensor; `last_seen_us` is the time of its last record or check-in."""
 
     hostname: str
     last_seen_us: int
@@ -26,7 +26,7 @@ class SilentSensor:
 
 @dataclass(frozen=True, slots=True)
 class SilentSensors:
-    """How many are silent of how many, and those that are silent longest."""
+    """Number of silent sensors, number of all sensors, and the sensors silent for longest."""
 
     count: int
     of: int
@@ -34,7 +34,7 @@ class SilentSensors:
 
 
 def silent_sensors(database: Database, since_us: int, names_max: int) -> SilentSensors:
-    """Sensors without a record or check-in since `since_us`; uninstalled ones do not count.
+    """Returns the sensors without a record or check-in since `since_us`, except uninstalled ones.
     Raises UnavailableError."""
     here = SENSOR.c.uninstalled_us == 0
     is_silent = here & (SENSOR.c.last_seen_us < since_us)
@@ -52,18 +52,19 @@ def silent_sensors(database: Database, since_us: int, names_max: int) -> SilentS
 
 
 def midnight_us(now_us: int) -> int:
-    """The beginning of the day of a time, UTC."""
+    """Returns the start of the day (UTC)."""
     return now_us - now_us % _DAY_US
 
 
 def contact_of(row: Mapping[str, Any] | RowMapping, seen_us: int) -> dict[str, int]:
-    """The columns of a row after a contact."""
+    """Returns the contact columns of a row after a contact."""
     last_us = row["last_seen_us"]
     earlier_us = last_us if last_us < midnight_us(seen_us) else row["earlier_seen_us"]
     return {"last_seen_us": max(seen_us, last_us), "earlier_seen_us": earlier_us}
 
 
 def earlier_seen(midnight: int | BindParameter[int]) -> ColumnElement[int]:
-    """The same in an UPDATE of the last contact, with the midnight before it."""
+    """Like `contact_of`, as an expression for an UPDATE of the last contact; `midnight` is the
+    start of its day."""
     last = SENSOR.c.last_seen_us
     return case((last < midnight, last), else_=SENSOR.c.earlier_seen_us)

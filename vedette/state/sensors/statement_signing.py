@@ -1,6 +1,6 @@
-"""Signatures of what the server states of itself, for whoever keeps the statement elsewhere.
+"""Signatures of statements about the server, for storage outside the server.
 
-A signed statement is an object with `statement`, any JSON object; `public_key`; and `signature`,
+A signed statement is an object with `statement` (any JSON object), `public_key`, and `signature`:
 base64 of Ed25519 over `SIGNED_PREFIX` and the statement as JSON with sorted members and without
 spaces.
 """
@@ -22,12 +22,12 @@ SIGNED_PREFIX: Final = b"vedette-statement\n"
 
 
 def statement_public_key(database: Database) -> str:
-    """Base64 of the 32 raw bytes of the public key."""
+    """Returns the base64 of the public key (32 raw bytes)."""
     return public_half(signing_key(database, _NAME))
 
 
 def signed(database: Database, statement: dict[str, Any]) -> dict[str, Any]:
-    """The statement with its signature."""
+    """Returns the statement with its signature."""
     key = signing_key(database, _NAME)
     return {
         "statement": statement,
@@ -37,7 +37,7 @@ def signed(database: Database, statement: dict[str, Any]) -> dict[str, Any]:
 
 
 def verify_signed(content: bytes, public_key: str) -> dict[str, Any]:
-    """The statement, if that key signed it; the key that the file names is not believed.
+    """Returns the statement if `public_key` signed it; ignores the key in the file.
 
     Raises BadRequestError for anything else.
     """
@@ -49,8 +49,9 @@ def verify_signed(content: bytes, public_key: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise BadRequestError("this is no signed statement, or the key is none") from None
     except InvalidSignature:
-        raise BadRequestError("the signature is not that of this key: the file was changed, or "
-                              "another server made it") from None  # fmt: skip
+        raise BadRequestError(
+            "the signature is not that of this key: the file was changed, or another server made it"
+        ) from None
     if not isinstance(statement, dict):
         raise BadRequestError("this is no signed statement")
     return statement

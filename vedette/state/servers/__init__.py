@@ -1,1 +1,1 @@
-"""What the servers of a cluster share out among themselves: hosts, numbers of commits, counts."""
+"""State that the servers of a cluster share: slots of hosts, commit numbers, request counts."""

@@ -1,9 +1,9 @@
-"""Until when alerts may still be stored that a server has sent to the store.
+"""End of the time in which sent alerts may still be stored.
 
-The lock of those who write alerts is free as soon as a server is killed, or cut off; what it has
-sent may be stored after that, until its lease is over (`store/engine/fenced_insert.py`). The next
-one would not find these alerts, and write them again. So the end of the lease is noted before
-alerts are sent, and taken back with what they led to.
+The lock of alert writers is released as soon as a server is killed or disconnected, but its inserts
+in flight may still take effect until its lease ends (`store/engine/fenced_insert.py`). The next
+writer would miss these alerts and write them again. So a writer records the end of its lease before
+sending alerts, and clears it in the transaction that records their consequences.
 """
 
 from typing import Final
@@ -21,8 +21,8 @@ _NOBODY: Final = "0"
 
 
 def check_over(database: Database) -> None:
-    """Raises UnavailableError while alerts of a server that has not come to an end may still be
-    stored. Call it as the only one who writes alerts."""
+    """Raises UnavailableError while alerts of a crashed writer may still be stored. Call while
+    holding the lock of alert writers."""
     until_us = int(key_values.load(database, _NAME) or _NOBODY)
     if not until_us:
         return
@@ -33,13 +33,14 @@ def check_over(database: Database) -> None:
 
 
 def begin(database: Database, until_us: int) -> None:
-    """Before alerts are sent that the store takes until then, epoch us by its clock."""
+    """Records the time (epoch us, by the database's clock) up to which the store accepts the alerts
+    about to be sent."""
     key_values.save(database, _NAME, str(until_us))
 
 
 def end(connection: Connection, until_us: int) -> None:
-    """They are stored, and what they led to is in this transaction. Raises UnavailableError where
-    another server has begun."""
+    """Clears the record in the transaction with the consequences of the stored alerts. Raises
+    UnavailableError if another server has begun."""
     changed = connection.execute(
         update(VALUE)
         .where(VALUE.c.name == _NAME, VALUE.c.value == str(until_us))

@@ -1,9 +1,10 @@
-"""Numbers of commits, given in one order to all servers, and up to which all commits are over.
+"""Commit numbers, assigned in one order for all servers, and the number up to which all commits
+have ended.
 
-A commit is open from the moment it has a number until its server says that it is over. Numbers are
-given and opened in one transaction, behind the lock of one row, so whoever reads `settled` sees
-every lower number either open or over: no commit becomes visible behind a follower. Only on
-PostgreSQL: SQLite has one server.
+A commit is open from the assignment of its number until its server reports its end. One
+transaction, behind a row lock, assigns and opens a number, so a reader of `settled` sees every
+lower number either open or ended: no commit becomes visible behind a follower. Only for PostgreSQL;
+with SQLite there is a single server.
 """
 
 from collections.abc import Collection
@@ -18,13 +19,14 @@ _ONLY = 1
 
 
 class LeaseLostError(UnavailableError):
-    """Others have ended this server, or may do so at any moment: it must not store anything."""
+    """Other servers have ended this server, or may do so at any moment. It must not store
+    anything."""
 
     reason = "lease_lost"
 
 
 def number_above(database: Database, seq: int) -> None:
-    """The next number is greater than `seq`."""
+    """Ensures that the next number is greater than `seq`."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, COMMIT_COUNTER), {"id": _ONLY, "newest": 0})
         connection.execute(
@@ -51,7 +53,7 @@ _BEGIN = text(
 def begin(database: Database, server_id: str) -> int:
     """Opens a commit of a server and returns its number. Raises LeaseLostError.
 
-    One statement, so that a server which is stopped in the middle keeps no other one waiting.
+    A single statement, so that a server that stalls halfway blocks no other server.
     """
     with database.at_once() as connection:
         values = {"server": server_id, "now_us": time_us(connection)}
@@ -62,19 +64,19 @@ def begin(database: Database, server_id: str) -> int:
 
 
 def end(database: Database, seqs: Collection[int]) -> None:
-    """These commits are over: nothing of them will be stored any more. Idempotent."""
+    """Ends commits, none of whose rows can be stored any more. Idempotent."""
     with database.writing() as connection:
         connection.execute(delete(OPEN_COMMIT).where(OPEN_COMMIT.c.seq.in_(sorted(seqs))))
 
 
 def newest(database: Database) -> int:
-    """The last number that was given."""
+    """Returns the last assigned number."""
     with database.reading() as connection:
         return connection.scalar(select(COMMIT_COUNTER.c.newest)) or 0
 
 
 def settled(database: Database) -> int:
-    """The newest number up to which all commits are over."""
+    """Returns the newest number up to which all commits have ended."""
     oldest = select(func.min(OPEN_COMMIT.c.seq)).scalar_subquery()
     with database.reading() as connection:
         row = connection.execute(select(COMMIT_COUNTER.c.newest, oldest.label("oldest"))).first()

@@ -1,8 +1,8 @@
-"""By which rules the servers judge commits, and which are in force.
+"""Generations of rules that servers judge commits by, and the generation in force.
 
-Every server writes which generation of the rules it judges by. In force is what all that run
-judge by: one that was ended stores nothing, and one that starts takes hosts after it has written
-its generation (`servers/membership.py`). What is in force never goes back.
+Every server writes the generation that it judges by. The generation in force is the lowest of all
+running servers: an ended server stores nothing, and a starting server takes hosts only after it has
+written its generation (`servers/membership.py`). The generation in force never decreases.
 """
 
 from dataclasses import replace
@@ -15,9 +15,12 @@ from vedette.state.servers.tables import COMMIT_COUNTER, SERVER
 
 
 def note_judged(database: Database, noted: InForce) -> None:
-    """Says what commits of this server are judged by, and what is in force by now. Repeat it:
-    other servers begin and end. One that comes back with older rules than are in force says nothing
-    before it has loaded newer ones."""
+    """Records the generation that judges this server's commits, and updates the generation in
+    force.
+
+    Call repeatedly, since other servers start and end. A server that returns with rules older than
+    those in force records nothing until it has loaded newer ones.
+    """
     with database.reading() as connection:
         if _is_said(connection, database.name, noted):
             return
@@ -31,7 +34,8 @@ def note_judged(database: Database, noted: InForce) -> None:
             note_in_force_within(connection, noted)
         elif by_all > in_force_within(connection).generation:
             newest = connection.scalar(select(COMMIT_COUNTER.c.newest)) or 0
-            # A commit has its number before it is judged, so all later ones are judged by these.
+            # A commit gets its number before it is judged, so this generation judges all later
+            # commits.
             found = replace(noted, generation=by_all, seq=newest + 1)
             note_in_force_within(connection, found)
 
@@ -45,11 +49,12 @@ def _is_said(connection: Connection, name: str, noted: InForce) -> bool:
 
 
 def _by_all(connection: Connection) -> int | None:
-    """The generation that all servers judge by at least. None where this one has no others."""
+    """Returns the lowest generation of all servers; None if this server has no others."""
     found: int | None = connection.scalar(select(func.min(SERVER.c.rules_generation)))
     return found
 
 
 def _own(name: str) -> ColumnElement[bool]:
-    """The row of the server whose connections have this name (`server_list.connection_name`)."""
+    """Returns the row condition of the server whose connections have this name
+    (`server_list.connection_name`)."""
     return SERVER.c.id.startswith(f"{name}.", autoescape=True)

@@ -1,9 +1,9 @@
 """The servers that run on a state database, each with a lease that it renews.
 
-Whatever a server has (slots of hosts, numbers of open commits) is its own until its lease ends by
-the clock of the database, and `SERVER_GRACE_S` longer. Then any other server may end it
-(`end_expired`). A server that finds itself ended has lost everything and begins anew under another
-id, so an id is the fencing token of all that was done under it.
+A server's possessions (slots of hosts, open commit numbers) stay its own until its lease ends by
+the database's clock, and `SERVER_GRACE_S` longer. Then any other server may end it (`end_expired`).
+A server that was ended has lost everything and starts again under another id, so an id is the
+fencing token of all its work.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ _SECOND_US = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """`id` is also the name of its connections to the database (`Database.name`), with the number
-    of its attempt behind a dot."""
+    """A registered server. `id` is the name of its database connections (`Database.name`), a dot,
+    and the number of its attempt."""
 
     id: str
     url: str
@@ -35,16 +35,17 @@ class RunningServer:
     seen_us: int
     until_us: int
     rules_generation: int | None
-    """Of the Sigma rules that it judges by (`judged_rules.py`); None while it judges nothing."""
+    """Generation of the Sigma rules that it judges by (`judged_rules.py`); None while it judges
+    nothing."""
     shard_version: int | None
-    """The oldest view of the shards that it works by (`sensors/shard_moves.py`)."""
+    """Oldest shard map version that it uses (`sensors/shard_moves.py`)."""
     partition_change: int | None
-    """The last change of partitions that it goes along with (`partition_changes.py`)."""
+    """Last change of partitions that it follows (`partition_changes.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What a server says of itself."""
+    """A server's own data for its registration."""
 
     id: str
     url: str
@@ -55,7 +56,7 @@ class Introduction:
 
 
 def register(database: Database, one: Introduction, lease_s: float) -> int:
-    """Adds a server; returns when its lease ends, by the clock of the database."""
+    """Registers a server. Returns the end of its lease by the database's clock."""
     with database.writing() as connection:
         now_us = time_us(connection)
         until_us = now_us + int(lease_s * _SECOND_US)
@@ -76,7 +77,7 @@ def register(database: Database, one: Introduction, lease_s: float) -> int:
 
 
 def renew(database: Database, server_id: str, certificate: str, lease_s: float) -> int | None:
-    """Renews the lease; returns its new end, None where others have ended the server."""
+    """Renews the lease. Returns its new end, or None if other servers have ended the server."""
     with database.writing() as connection:
         now_us = time_us(connection)
         until_us = now_us + int(lease_s * _SECOND_US)
@@ -89,20 +90,20 @@ def renew(database: Database, server_id: str, certificate: str, lease_s: float) 
 
 
 def running(database: Database) -> list[RunningServer]:
-    """All servers that are not ended, by id."""
+    """Returns all registered servers, sorted by id."""
     with database.reading() as connection:
         rows = connection.execute(select(SERVER).order_by(SERVER.c.id)).mappings()
         return [RunningServer(**row) for row in rows]
 
 
 def end_expired(database: Database) -> list[str]:
-    """Ends the servers whose lease is over, and frees what they had; returns their ids."""
+    """Ends the servers whose lease has expired, frees their possessions, and returns their ids."""
     with database.reading() as connection:
         before_us = time_us(connection) - SERVER_GRACE_S * _SECOND_US
         over = list(connection.scalars(select(SERVER.c.id).where(SERVER.c.until_us < before_us)))
     if not over:
         return []
-    with database.reading() as connection:  # first: they may have locked what is to be freed
+    with database.reading() as connection:  # first: they may lock rows to be freed
         for server_id in over:
             end_connections(connection, connection_name(server_id))
     with database.writing() as connection:
@@ -113,14 +114,14 @@ def end_expired(database: Database) -> list[str]:
 
 
 def leave(database: Database, server_id: str) -> None:
-    """Ends a server that stores nothing any more."""
+    """Removes a server that no longer stores anything."""
     with database.writing() as connection:
         connection.execute(delete(SERVER).where(SERVER.c.id == server_id))
         _free(connection, [server_id])
 
 
 def connection_name(server_id: str) -> str:
-    """What the connections of a server are called on the database."""
+    """Returns the name of the server's database connections."""
     return server_id.partition(".")[0]
 
 

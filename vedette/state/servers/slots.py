@@ -1,7 +1,7 @@
-"""Slots of hosts: which server has which hosts.
+"""Slots of hosts: which server owns which hosts.
 
-A host belongs to a slot (`model/ids.py`), and a slot to one server at a time. The lease is
-the server's (`server_list.py`): it covers all slots that the server has.
+A host belongs to a slot (`model/ids.py`), and a slot to one server at a time. The server's lease
+(`server_list.py`) covers all its slots.
 """
 
 from collections.abc import Collection
@@ -16,17 +16,17 @@ from vedette.state.servers.tables import HOST_SLOT, SERVER
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """`server_id` is "" for one that nobody has."""
+    """A slot; `server_id` is "" if no server owns it."""
 
     slot: int
     server_id: str
     epoch: int
     held: bool = False
-    """Whether nobody may have it."""
+    """Whether the slot is on hold: no server may own it."""
 
 
 def ensure_slots(database: Database) -> None:
-    """Makes the rows of all slots. Idempotent."""
+    """Creates the rows of all slots. Idempotent."""
     with database.writing() as connection:
         rows = [{"slot": slot} for slot in range(HOST_SLOTS)]
         connection.execute(insert_new(connection, HOST_SLOT), rows)
@@ -41,8 +41,8 @@ def all_slots(database: Database) -> list[Slot]:
 
 
 def claim(database: Database, server_id: str, most: int) -> list[int]:
-    """Gives a server up to `most` slots that nobody has, and returns them; none to a server whose
-    lease was taken."""
+    """Assigns up to `most` free slots to a server and returns them; [] for a server that was
+    ended."""
     with database.writing() as connection:
         own = (
             select(SERVER.c.id)
@@ -68,7 +68,7 @@ def claim(database: Database, server_id: str, most: int) -> list[int]:
 
 
 def release(database: Database, server_id: str, slots: Collection[int]) -> None:
-    """Leaves slots to other servers. Those that the server does not have are left alone."""
+    """Frees slots for other servers. Ignores slots that the server does not own."""
     with database.writing() as connection:
         connection.execute(
             update(HOST_SLOT)

@@ -1,4 +1,4 @@
-"""Tables that the servers of a cluster share. Their history is in `migrations/`."""
+"""Tables that the servers of a cluster share. Migrations (`migrations/`) create them."""
 
 from sqlalchemy import BigInteger, Column, Integer, Table, Text
 
@@ -16,34 +16,34 @@ def _text(name: str) -> Column[str]:
 SERVER = Table(
     "server",
     METADATA,
-    Column("id", Text, primary_key=True),  # of one run of the program: new at every start
-    _text("url"),  # where other servers reach it
+    Column("id", Text, primary_key=True),  # one run of the program: new at every start
+    _text("url"),  # address for other servers
     _text("certificate"),  # PEM; "" for plain HTTP
     _text("version"),
-    _text("state_schema"),  # the newest migration it knows
+    _text("state_schema"),  # newest migration of its version
     *map(_number, ("telemetry_schema", "started_us", "seen_us", "until_us")),
-    Column("rules_generation", BigInteger),  # NULL while it judges nothing yet
-    Column("shard_version", BigInteger),  # NULL before it has said so
-    Column("partition_change", BigInteger),  # NULL before it has said so
+    Column("rules_generation", BigInteger),  # NULL while it judges nothing
+    Column("shard_version", BigInteger),  # NULL until reported
+    Column("partition_change", BigInteger),  # NULL until reported
 )
-"""The servers that run. `until_us` ends the lease of all that a server holds."""
+"""Running servers. `until_us` ends the lease of everything that a server owns."""
 
 HOST_SLOT = Table(
     "host_slot",
     METADATA,
     Column("slot", Integer, primary_key=True, autoincrement=False),
-    _text("server_id"),  # "" while nobody has it
-    *map(_number, ("epoch", "since_us")),  # the epoch rises with every change
-    _number("held"),  # not 0 while nobody may have it: sensors of it are moved
+    _text("server_id"),  # "" while no server owns it
+    *map(_number, ("epoch", "since_us")),  # the epoch increments with every change
+    _number("held"),  # not 0 while on hold: its sensors are being moved
 )
-"""Which server has the hosts of a slot (`model/ids.py`)."""
+"""Owners of the slots of hosts (`model/ids.py`)."""
 
 COMMIT_COUNTER = Table(
     "commit_counter",
     METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=False),  # 1: there is one row
+    Column("id", Integer, primary_key=True, autoincrement=False),  # 1: the only row
     _number("newest"),
-    _number("partition_change"),  # of all that were announced
+    _number("partition_change"),  # number of the latest announced change
 )
 
 OPEN_COMMIT = Table(
@@ -53,7 +53,7 @@ OPEN_COMMIT = Table(
     Column("server_id", Text, nullable=False),
     _number("since_us"),
 )
-"""Commits that have a number and may still be stored."""
+"""Commits with a number that may still be stored."""
 
 REQUEST_COUNT = Table(
     "request_count",
@@ -62,4 +62,4 @@ REQUEST_COUNT = Table(
     Column("server_id", Text, primary_key=True),
     *map(_number, ("used", "counted_us")),
 )
-"""How many requests of a key a server has let through since the key was idle last."""
+"""Requests of a key that a server has admitted since the key was last idle."""

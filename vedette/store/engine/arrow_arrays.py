@@ -1,4 +1,4 @@
-"""Python values to Arrow arrays, typed as in `model/columns.py`.
+"""Converts Python values to Arrow arrays, typed as in `model/columns.py`.
 
 A value that does not fit its type (a lone surrogate, a number out of range) is replaced, so that it
 does not fail its batch; this slow path runs only after an exception.
@@ -50,7 +50,7 @@ LARGEST: dict[ColumnType, int] = {
 
 
 def array(values: Sequence[Any], kind: ColumnType) -> pa.Array:
-    """Values of one column; times are epoch microseconds."""
+    """Returns the values of one column as an array; times are epoch microseconds."""
     try:
         made = pa.array(values, TYPES[kind])
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
@@ -59,8 +59,8 @@ def array(values: Sequence[Any], kind: ColumnType) -> pa.Array:
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> dict[str, pa.Array]:
-    """One array per column; missing values become `UNKNOWN`. Converting rows to one struct array
-    takes half the time of converting column by column."""
+    """Returns one array per column; missing values become `UNKNOWN`. Converting rows to one struct
+    array takes half the time of converting column by column."""
     members = pa.struct([(column.name, TYPES[column.type]) for column in columns])
     try:
         made = pa.array(rows, members)
@@ -84,17 +84,17 @@ def _filled(made: pa.Array, kind: ColumnType) -> pa.Array:
 
 
 def offsets(lengths: Iterable[int]) -> pa.Array:
-    """List offsets of rows with these lengths: one more than there are rows."""
+    """Returns the list offsets of rows with these lengths: one more than there are rows."""
     return pa.array(accumulate(lengths, initial=0), pa.int32())
 
 
 def lists(flat: pa.Array, starts: pa.Array) -> pa.Array:
-    """A list array from a flat array and its `offsets`."""
+    """Returns a list array from a flat array and its `offsets`."""
     return pa.ListArray.from_arrays(starts, flat)
 
 
 def packed(table: pa.Table) -> bytes:
-    """A table in Arrow IPC stream format."""
+    """Returns a table in Arrow IPC stream format."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -102,7 +102,7 @@ def packed(table: pa.Table) -> bytes:
 
 
 def unpacked(data: bytes) -> pa.Table:
-    """The inverse of `packed`; does not copy."""
+    """Reads a table written by `packed`, without copying."""
     return pa.ipc.open_stream(data).read_all()
 
 

@@ -1,4 +1,4 @@
-"""Configures Arrow on import; import it before the first array is made."""
+"""Configures Arrow on import. Import it before the first array is created."""
 
 import sys
 
@@ -6,8 +6,8 @@ import pyarrow as pa
 
 
 class _WithoutPandas:
-    """Import hook that hides pandas. Arrow imports it at the first array to check for its types,
-    which costs half a second and 60 MB per process; without pandas it skips the check."""
+    """Import hook that hides pandas. Arrow imports pandas at the first array to check for its
+    types, which costs half a second and 60 MB per process; without pandas it skips the check."""
 
     def find_spec(self, name: str, _path: object, _target: object = None) -> None:
         if name == "pandas":
@@ -15,8 +15,8 @@ class _WithoutPandas:
 
 
 def _memory_pool() -> pa.MemoryPool:
-    """An allocator that keeps freed memory for a while. Arrow's default returns it to the system
-    soon, and page faults then cost more than most searches."""
+    """Returns an allocator that keeps freed memory for a while. Arrow's default returns it to the
+    system soon, and page faults then cost more than most searches."""
     if "jemalloc" in pa.supported_memory_backends():
         return pa.jemalloc_memory_pool()
     return pa.system_memory_pool()

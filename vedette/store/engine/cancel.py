@@ -1,11 +1,11 @@
 """Cancellation of running queries from another thread.
 
-A caller makes one `CancelToken` per request and passes it to every query of that request. Each
-running query carries a unique `log_comment`, which is how `QueryKiller` finds it again: the driver
-gives embedded queries no query id of the caller's choice.
+A caller creates one `CancelToken` per request and passes it to every query of that request. Each
+running query has a unique `log_comment`, by which `QueryKiller` finds it: the driver does not let
+callers choose the query id of embedded queries.
 
-`KILL QUERY` takes effect at the engine's next check, usually within 100 ms; the phases that do not
-check (parsing, planning of very large statements) end first.
+`KILL QUERY` takes effect at the engine's next check, usually within 100 ms. Phases without checks
+(parsing, planning of very large statements) finish first.
 """
 
 import logging
@@ -15,11 +15,19 @@ from contextlib import contextmanager
 from typing import Final
 from uuid import uuid4
 
-from vedette import limits
 from vedette.errors import UnavailableError, VedetteError
+from vedette.limits import Limit
+
+QUERY_KILL_INTERVAL_S: Limit[float] = 0.02
+"""Interval before the second attempt to kill a query that the engine may not list yet; doubled
+after each attempt."""
+
+QUERY_KILL_INTERVAL_MAX_S: Limit[float] = 1.0
+"""Maximum interval between two attempts: some phases of a query cannot be interrupted."""
+
 
 Kill = Callable[[str], None]
-"""Asks for the end of the query with this `log_comment`; returns at once."""
+"""Requests the end of the query with this `log_comment`; returns at once."""
 
 CANCELLED: Final = "cancelled"
 """The `reason` of the error that a cancelled query raises."""
@@ -32,7 +40,7 @@ def cancelled_error() -> UnavailableError:
 
 
 class CancelToken:
-    """Cancels all queries that carry it, those running and those to come. Thread-safe.
+    """Cancels all queries that carry the token, running and future ones. Thread-safe.
 
     A cancelled query raises UnavailableError with `reason` "cancelled".
     """
@@ -47,7 +55,7 @@ class CancelToken:
         return self._is_cancelled
 
     def cancel(self) -> None:
-        """Idempotent. Never blocks: queries are killed by a thread of their engine."""
+        """Cancels the queries. Idempotent. Never blocks: a thread of their engine kills them."""
         with self._lock:
             if self._is_cancelled:
                 return
@@ -65,7 +73,7 @@ class CancelToken:
     def registered(self, kill: Kill) -> Iterator[str]:
         """Registers a query for as long as it runs; yields the `log_comment` to run it with.
 
-        Raises UnavailableError (`reason` "cancelled") when the token is cancelled already.
+        Raises UnavailableError (`reason` "cancelled") if the token is already cancelled.
         """
         comment = uuid4().hex
         with self._lock:
@@ -79,10 +87,11 @@ class CancelToken:
 
 
 class QueryKiller:
-    """Kills queries by their `log_comment` on a thread that exists while there are some to kill.
+    """Kills queries by their `log_comment`, on a thread that exists only while there are queries to
+    kill.
 
-    A query may be cancelled before the engine lists it, so `KILL QUERY` is repeated until the
-    query has ended (`finished`).
+    A query may be cancelled before the engine lists it, so `KILL QUERY` is repeated until the query
+    has ended (`finished`).
     """
 
     def __init__(self, command: Callable[[str], object]) -> None:
@@ -94,7 +103,8 @@ class QueryKiller:
         self._is_running = False
 
     def kill(self, comment: str) -> None:
-        """Returns at once; comments are made by `CancelToken`, so they need no quoting."""
+        """Requests the end of a query and returns at once. Comments come from `CancelToken`, so
+        they need no quoting."""
         with self._lock:
             self._pending.add(comment)
             if self._is_running:
@@ -103,14 +113,14 @@ class QueryKiller:
         threading.Thread(target=self._run, name="query-killer", daemon=True).start()
 
     def finished(self, comment: str) -> None:
-        """The query has ended, by itself or killed."""
+        """Records that the query has ended, by itself or killed."""
         with self._lock:
             if comment in self._pending:
                 self._pending.discard(comment)
                 self._ended.notify_all()
 
     def _run(self) -> None:
-        wait_s = limits.QUERY_KILL_INTERVAL_S
+        wait_s = QUERY_KILL_INTERVAL_S
         while comments := self._next():
             listed = ", ".join(f"'{one}'" for one in comments)
             try:
@@ -119,7 +129,7 @@ class QueryKiller:
                 _LOG.warning("queries cannot be cancelled now: %s", error)
             with self._lock:
                 self._ended.wait(wait_s)
-            wait_s = min(2 * wait_s, limits.QUERY_KILL_INTERVAL_MAX_S)
+            wait_s = min(2 * wait_s, QUERY_KILL_INTERVAL_MAX_S)
 
     def _next(self) -> list[str]:
         with self._lock:

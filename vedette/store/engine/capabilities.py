@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from vedette.errors import StartError
-from vedette.limits import REPLICA_DELAY_S_MAX, SKIP_SHARDS_SENSORS_MAX
+from vedette.limits import Limit
+
+SKIP_SHARDS_SENSORS_MAX: Limit[int] = 5_000
+"""Sensors of a condition up to which the shards with their rows are determined, so that only these
+are queried. More sensors are likely on every shard."""
+
+REPLICA_DELAY_S_MAX: Limit[int] = 10
+"""Maximum lag (s) of a replica that is used for reads. It exceeds the lag that merges and a restart
+of Keeper cause on a healthy replica."""
+
 
 _CLUSTER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -22,21 +31,21 @@ _FRESH_REPLICAS: Final[Mapping[str, str | int]] = {
     "max_replica_delay_for_distributed_queries": REPLICA_DELAY_S_MAX,
     "fallback_to_stale_replicas_for_distributed_queries": 0,
 }
-"""Where fewer replicas than all acknowledge an insert, one that was away has not all rows yet: it
-is not read from, rather than an answer lacks them."""
+"""If fewer than all replicas acknowledge an insert, a replica that was away lacks rows. It is
+excluded from reads, so that no answer is incomplete."""
 _PROCESS_GROUP_SETTINGS: Final[Mapping[str, str | int]] = {"distributed_group_by_no_merge": 2}
 
 WHO_ANSWERS: Final[Mapping[str, str | int]] = {"skip_unavailable_shards": 1}
-"""Settings of questions to all servers (`Capabilities.system`) that some of them need not answer: a
-replica that is away is no outage."""
+"""Settings of queries to all servers (`Capabilities.system`) that tolerate unavailable servers: one
+missing replica is no outage."""
 
 EVERY_REPLICA: Final[Mapping[str, str | int]] = {
     **WHO_ANSWERS,
     "max_replica_delay_for_distributed_queries": 0,
     "connections_with_failover_max_tries": 1,
 }
-"""Settings of questions about rows to all servers: one that lags is asked, too, and one that hangs
-is waited for once."""
+"""Settings of queries for rows on all servers: they include lagging servers, and try a server that
+hangs only once."""
 
 BY_PROCESS = "by_process"
 """Name of the projection of `segment` in process order (`tables.BY_PROCESS_COLUMNS`)."""
@@ -44,57 +53,57 @@ BY_PROCESS = "by_process"
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """`{table}` in `engine_arguments` stands for the table's name.
+    """Engine properties. `{table}` in `engine_arguments` is replaced by the table's name.
 
-    Where `cluster` is set, rows live in `<table>_local` on the shards, and `<table>` is a
-    Distributed table over them: writes are routed by `sharding_key`, so that all rows of a
-    sensor, and with them whole processes, stay on one shard.
+    If `cluster` is set, rows are in `<table>_local` on the shards, and `<table>` is a Distributed
+    table over them. Writes are routed by `sharding_key`, so that all rows of a sensor, and thus
+    whole processes, are on one shard.
     """
 
     engine_prefix: str = ""
-    """"Replicated" where tables are."""
+    """"Replicated" for replicated tables."""
     engine_arguments: str = ""
     """Arguments of the table engine: coordination path and replica name."""
     shared_arguments: str = ""
-    """The same for small tables of which every server holds all."""
+    """Like `engine_arguments`, for small tables that every server stores completely."""
     cluster: str = ""
-    """Name of the cluster behind the Distributed tables; "" without one."""
+    """Name of the cluster behind the Distributed tables; "" without a cluster."""
     on_cluster: str = ""
     """` ON CLUSTER '...'` for definitions that must run on every server."""
     sharding_key: str = "sensor_id"
     system_table: str = "system.{}"
-    """Expression that reads a system table of all servers; `{}` stands for its name. It fails while
-    one of them is away: see `WHO_ANSWERS`."""
+    """Expression that reads a system table of all servers; `{}` is replaced by its name. It fails
+    while a server is away: see `WHO_ANSWERS`."""
     shard_table: str = "system.{}"
-    """The same of one server of each shard, for what is to be counted once."""
+    """Like `system_table`, for one server of each shard, so that each row is counted once."""
     whole_table: str = "{}"
-    """Expression that reads a small table of which every server has all, from all of them: what a
-    quorum has acknowledged one has, also where others lag. Rows appear once for each server; see
-    `EVERY_REPLICA`."""
+    """Expression that reads a small table, stored on every server, from all servers: at least one
+    server has each row that a quorum has acknowledged, even if others lag. Rows appear once per
+    server; see `EVERY_REPLICA`."""
     insert_settings: Mapping[str, str | int] = field(default_factory=dict)
     """Settings with which an insert returns once the quorum has stored it."""
     read_settings: Mapping[str, str | int] = field(default_factory=dict)
-    """Settings of every read: only shards that hold sensors of the condition are asked."""
+    """Settings of every read, which restrict it to shards with sensors of the condition."""
     process_group_settings: Mapping[str, str | int] = field(default_factory=dict)
-    """Settings of reads that group by process: each shard ends its groups, since no process lies
-    on two."""
+    """Settings of reads that group by process: each shard completes its groups, since no process is
+    on two shards."""
 
     def storage(self, table: str) -> str:
-        """Name of the table that holds the rows of `table`."""
+        """Returns the name of the table that stores the rows of `table`."""
         return f"{table}_local" if self.cluster else table
 
     @property
     def by_process(self) -> str:
         """Table expression of the projection `BY_PROCESS`. Faster than naming `segment`, for which
-        the engine first analyses all columns and indexes."""
+        the engine first analyzes all columns and indexes."""
         rows = (
             f"mergeTreeProjection(currentDatabase(), '{self.storage('segment')}', '{BY_PROCESS}')"
         )
         return f"cluster('{self.cluster}', {rows})" if self.cluster else rows
 
     def engine(self, family: str, table: str, *, sharded: bool, version: str = "") -> str:
-        """Engine clause of the table that holds the rows; `version` is the column that tells the
-        newest row of a ReplacingMergeTree."""
+        """Returns the engine clause of the table that stores the rows; `version` is the version
+        column of a ReplacingMergeTree."""
         place = self.engine_arguments if sharded else self.shared_arguments
         arguments = [one for one in (place.format(table=table), version) if one]
         return f"{self.engine_prefix}{family}({', '.join(arguments)})"
@@ -110,11 +119,12 @@ class Capabilities:
 
 
 EMBEDDED = Capabilities()
-"""ClickHouse in this process: plain tables."""
+"""Plain tables of a ClickHouse in this process."""
 
 
 def distributed(cluster: str) -> Capabilities:
-    """Distributed tables over plain ones: a cluster without replicas, or one in process."""
+    """Returns the capabilities of Distributed tables over plain ones: a cluster without replicas,
+    or one in this process."""
     return Capabilities(
         cluster=cluster,
         insert_settings={"distributed_foreground_insert": 1},
@@ -124,9 +134,10 @@ def distributed(cluster: str) -> Capabilities:
 
 
 def replicated(cluster: str, quorum: int) -> Capabilities:
-    """A cluster of replicated shards; an insert returns when `quorum` replicas hold it.
+    """Returns the capabilities of a cluster of replicated shards; an insert returns when `quorum`
+    replicas have stored it.
 
-    Raises StartError for a name that cannot be that of a cluster.
+    Raises StartError for an invalid cluster name.
     """
     if not _CLUSTER_NAME.fullmatch(cluster):
         raise StartError("clickhouse_cluster: a name is letters, digits and _")

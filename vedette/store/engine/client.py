@@ -1,9 +1,9 @@
 """The telemetry engine: ClickHouse, embedded (chDB) or a cluster, behind one protocol.
 
 - A chDB handle runs one call at a time, and a query on a handle with an open stream returns an
-  empty result. Every call therefore borrows a client of its own from a pool.
-- chDB opens one data directory per process, and one process may open it; a lock file gives a
-  readable error (`store/engine/directory_lock.py`).
+  empty result. Every call therefore borrows a client from a pool.
+- chDB opens one data directory per process, and only one process may open a directory; a lock file
+  gives a readable error (`store/engine/directory_lock.py`).
 - Times are returned as epoch microseconds, since building datetimes costs more than the query;
   addresses as 16 bytes (`store/sql/column_lists.py`).
 - Inserts are synchronous and sent as one block: one part in each partition they touch.
@@ -23,6 +23,7 @@ import pyarrow as pa
 
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
+from vedette.limits import Limit
 from vedette.store.engine import statement_retry
 from vedette.store.engine.cancel import CancelToken, QueryKiller
 from vedette.store.engine.capabilities import Capabilities
@@ -47,12 +48,20 @@ from vedette.store.engine.statement_settings import (
 from vedette.store.engine.whole_stream import WholeStream
 from vedette.store.engine.write_failures import FailedWrites
 
+PROCESS_CACHE_BYTES_MAX: Limit[int] = 16 << 20
+"""Cached results about processes, mostly the outlines of processes that users read: 200 kB for
+5,000 segments. The least recently used are evicted."""
+
+INSERT_ASIDE_THREADS: Limit[int] = 3
+"""Threads that insert into the tables other than `segment`: one for each table."""
+
+
 _LOG = logging.getLogger(__name__)
 
 Params = Mapping[str, Any]
 Settings = Mapping[str, str | int]
 OpenClient = Callable[[str], Any]
-"""Opens a client that works in the named database; "" for none."""
+"""Opens a client for the named database; "" for none."""
 
 DATABASE = "vedette"
 
@@ -70,16 +79,16 @@ class Rows:
 
 
 class Engine(Protocol):
-    """A ClickHouse as the rest of the store uses it. Thread-safe.
+    """ClickHouse as the rest of the store uses it. Thread-safe.
 
     Every call raises UnavailableError when the engine cannot answer now: closed, out of disk,
     connection lost, deadline passed (`reason` "deadline"), cancelled (`reason` "cancelled").
-    `deadline_s` counts from the call, waiting for a free client included.
+    `deadline_s` counts from the call and includes the wait for a free client.
     """
 
     @property
     def root(self) -> "Engine":
-        """The engine itself where this one wraps it for a request: the key of shared caches."""
+        """The engine itself if this object wraps it for a request: the key of shared caches."""
         ...
 
     @property
@@ -100,7 +109,7 @@ class Engine(Protocol):
 
     @property
     def query_pool(self) -> QueryPool:
-        """Threads for queries of one request that run at the same time."""
+        """Threads for parallel queries of one request."""
         ...
 
     def query(
@@ -112,7 +121,8 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Rows:
-        """Run a SELECT without a SETTINGS clause; `params` are bound to its `{name:Type}`."""
+        """Runs a SELECT without a SETTINGS clause; binds `params` to its `{name:Type}`
+        placeholders."""
         ...
 
     def query_table(
@@ -125,7 +135,7 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> pa.Table:
-        """`query` for many rows, as a table with this schema."""
+        """Like `query`, for many rows: returns a table with this schema."""
         ...
 
     def stream(
@@ -137,36 +147,36 @@ class Engine(Protocol):
         deadline_s: float | None = None,
         cancel: CancelToken | None = None,
     ) -> AbstractContextManager[Iterator[Sequence[tuple[Any, ...]]]]:
-        """`query` in blocks of rows, for results of any size. Blocks may have been read before it
-        raises; it ends without an error only after the last row."""
+        """Like `query`, in blocks of rows, for results of any size. May yield blocks before it
+        raises; ends without an error only after the last row."""
         ...
 
     def insert_arrow(
         self, table: str, data: pa.Table, until_us: int | None = None, *, token: str = ""
     ) -> None:
-        """Insert as one block; durable when it returns. After `until_us`, epoch us by the engine's
-        clock, it is refused, whenever it was sent: UnavailableError. Of inserts into a cluster
-        with the same token one is stored."""
+        """Inserts rows as one block; they are durable on return. After `until_us` (epoch us by the
+        engine's clock) the engine refuses the insert with UnavailableError, no matter when it was
+        sent. A cluster stores only one of several inserts with the same token."""
         ...
 
     def insert_tables(
         self, tables: Sequence[tuple[str, pa.Table]], until_us: int | None = None
     ) -> None:
-        """`insert_arrow` for several tables in parallel. When it raises, any of them may have been
-        stored."""
+        """Like `insert_arrow`, for several tables in parallel. If it raises, any of them may have
+        been stored."""
         ...
 
     def command(self, sql: str, params: Params | None = None) -> None:
-        """Run a statement without a result: table definitions, partition commands."""
+        """Runs a statement without a result: table definitions, partition commands."""
         ...
 
     def ping(self) -> None:
-        """Raises UnavailableError when the engine does not answer. Uses no client of queries, so
-        it does not wait for them."""
+        """Raises UnavailableError if the engine does not answer. Uses no query client, so it does
+        not wait for queries."""
         ...
 
     def recover_failed_writes(self) -> None:
-        """Loads tables again if the engine has lost a write (`write_failures.py`)."""
+        """Reloads the tables if the engine has lost a write (`write_failures.py`)."""
         ...
 
     def close(self) -> None: ...
@@ -174,7 +184,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What `Engine.query` is asked."""
+    """Arguments of `Engine.query`."""
 
     sql: str
     params: Params | None
@@ -184,7 +194,7 @@ class _Read:
 
 
 class ClickHouseEngine:
-    """`Engine` over clickhouse-connect: a pool of readers, a few writers."""
+    """`Engine` for clickhouse-connect: a pool of readers, a few writers."""
 
     def __init__(
         self,
@@ -196,9 +206,7 @@ class ClickHouseEngine:
         """`held` is released after the last client is closed: the lock on the data directory."""
         self.capabilities = capabilities
         self.database = database
-        self.process_cache = ProcessCache(
-            0 if capabilities.cluster else limits.PROCESS_CACHE_BYTES_MAX
-        )
+        self.process_cache = ProcessCache(0 if capabilities.cluster else PROCESS_CACHE_BYTES_MAX)
         self.query_pool = QueryPool()
         self._router: ShardRouter | None = None
         self.open_client = open_client
@@ -252,7 +260,7 @@ class ClickHouseEngine:
 
         def read() -> pa.Table:
             with self._reading(asked) as (client, text, options):
-                # Not `query_arrow`: for that the driver sets each setting by its own statement.
+                # Not `query_arrow`: with it, the driver sends a statement for each setting.
                 result = client.query(text, **options, column_oriented=True)
                 columns = result.result_columns or [()] * len(schema)
                 return pa.table(list(map(pa.array, columns, schema.types)), schema)
@@ -260,7 +268,7 @@ class ClickHouseEngine:
         return self._failed_writes.reread(partial(statement_retry.read_once_replaced, read))
 
     def read_arrow(self, sql: str, settings: Settings | None = None) -> pa.Table:
-        """A result as the engine writes it in Arrow format, for rows that are copied."""
+        """Returns a result in the engine's Arrow format, for copying rows."""
         with domain_errors(), self._readers.borrow() as client:
             return client.query_arrow(sql, settings={**ARROW_SETTINGS, **(settings or {})})
 
@@ -289,8 +297,8 @@ class ClickHouseEngine:
 
     @contextmanager
     def _reading(self, asked: _Read) -> Iterator[tuple[Any, str, dict[str, Any]]]:
-        """A client for one read, and the statement and options to run it with. Waiting for a
-        client counts towards the deadline."""
+        """Yields a client for one read, with the statement and options to run. The wait for a
+        client counts toward the deadline."""
         deadline_s, cancel = asked.deadline_s, asked.cancel
         until_s = None if deadline_s is None else time.monotonic() + deadline_s
         with (
@@ -355,10 +363,10 @@ class ClickHouseEngine:
     def insert_tables(
         self, tables: Sequence[tuple[str, pa.Table]], until_us: int | None = None
     ) -> None:
-        """A small insert is mostly waiting for the disk. Failed writes are counted once for all:
-        that costs as much as a small insert does."""
+        """Inserts in parallel, because a small insert mostly waits for the disk. Checks for failed
+        writes once for all tables: a check costs as much as a small insert."""
         seen = self._failed_writes.seen
-        with ThreadPoolExecutor(max_workers=limits.INSERT_ASIDE_THREADS) as workers:
+        with ThreadPoolExecutor(max_workers=INSERT_ASIDE_THREADS) as workers:
             inserts = [
                 workers.submit(self._insert_rows, table, data, until_us) for table, data in tables
             ]
@@ -400,12 +408,12 @@ class ClickHouseEngine:
             insert()
 
     def insert_on_shard(self, table: str, data: pa.Table, shard: int, token: str) -> None:
-        """`insert_arrow` to a shard by its number, whatever sensors the rows are of."""
+        """Like `insert_arrow`, into the shard with this number regardless of the rows' sensors."""
         self._insert(table, data, self._on_shard(data, shard, token))
 
     def route_by(self, router: ShardRouter) -> None:
-        """From now on rows of its tables go to the shards that own their sensors, and tables that
-        are made route by the same map."""
+        """Routes rows of the router's tables to the shards that own their sensors from now on. New
+        tables route by the same map."""
         self._router = router
         self.capabilities = replace(
             self.capabilities, sharding_key=sharding_expression(router.known)
@@ -413,7 +421,7 @@ class ClickHouseEngine:
 
     def command(self, sql: str, params: Params | None = None) -> None:
         seen = self._failed_writes.seen
-        # What is selected and inserted is as durable as what is sent.
+        # Rows inserted from a SELECT are as durable as rows sent by the client.
         settings = self.capabilities.insert_settings if sql.startswith("INSERT") else {}
         with (
             domain_errors(),
@@ -425,12 +433,13 @@ class ClickHouseEngine:
         self._failed_writes.confirm(seen)
 
     def sibling(self, database: str, capabilities: Capabilities) -> "ClickHouseEngine":
-        """An engine on another database of the same ClickHouse; close it before this one."""
+        """Returns an engine on another database of the same ClickHouse. Close it before this
+        one."""
         self.command(_creation(database, capabilities))
         return ClickHouseEngine(self.open_client, database, capabilities)
 
     def close(self) -> None:
-        """Wait for running calls, then release the engine and its data directory."""
+        """Waits for running calls, then releases the engine and its data directory."""
         self._writer.close()
         self._readers.close()
         self._control.close()
@@ -439,7 +448,7 @@ class ClickHouseEngine:
 
 
 def create_database(client: Any, name: str, capabilities: Capabilities) -> None:
-    """By a client of no database; a database that exists is left as it is."""
+    """Creates a database if it is missing. `client` must have no database."""
     with domain_errors():
         # A statement for all servers of a cluster fails while one is away.
         if not int(client.command(f"EXISTS DATABASE `{name}`")):

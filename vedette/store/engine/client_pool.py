@@ -1,9 +1,9 @@
 """A pool of clients of the engine; a client serves one caller at a time.
 
-The embedded engine keeps what a read had written before it failed (a deadline, a cancellation, an
-error in a later row) and puts it before the answer of the next call of that client (chDB 4.4): rows
-of one caller would reach another. So a client whose call failed answers a question of known answer
-before it is used again.
+If a read fails (a deadline, a cancellation, an error in a later row), the embedded engine keeps the
+output written so far and prepends it to the result of the client's next call (chDB 4.4). Rows of
+one caller would then reach another. So a client whose call failed first runs a query with a known
+result before it is used again.
 """
 
 import logging
@@ -15,8 +15,12 @@ from typing import Any
 
 from clickhouse_connect.driver.exceptions import ClickHouseError, OperationalError
 
-from vedette import limits
 from vedette.errors import UnavailableError
+from vedette.limits import Limit
+
+STORE_WAIT_S: Limit[int] = 30
+"""Time that a read waits for a free client before it is refused with a 503."""
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -24,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 class Pool:
     """At most `size` clients, opened on demand. Thread-safe.
 
-    `borrow` raises UnavailableError when no client is free within `limits.STORE_WAIT_S`, and after
+    `borrow` raises UnavailableError if no client is free within `limits.STORE_WAIT_S`, and after
     `close`.
     """
 
@@ -39,8 +43,8 @@ class Pool:
 
     @contextmanager
     def borrow(self, timeout_s: float | None = None) -> Iterator[Any]:
-        """Waits for a client at most `timeout_s`, and never longer than `STORE_WAIT_S`."""
-        wait_s = limits.STORE_WAIT_S if timeout_s is None else min(timeout_s, limits.STORE_WAIT_S)
+        """Waits for a client for at most `timeout_s`, and never longer than `STORE_WAIT_S`."""
+        wait_s = STORE_WAIT_S if timeout_s is None else min(timeout_s, STORE_WAIT_S)
         until_s = time.monotonic() + wait_s
         if not (self._open.wait(max(wait_s, 0)) and self._acquire(until_s)):
             raise UnavailableError("the telemetry store is busy")
@@ -58,8 +62,8 @@ class Pool:
             self._free.release()
 
     def _settle(self, client: Any, error: BaseException) -> None:
-        """Keeps a client whose call failed if it is connected and nothing is left of its answer;
-        else the next caller opens another."""
+        """Keeps a client whose call failed if it is connected and no output is left over; otherwise
+        closes it, and the next caller opens another."""
         try:
             if not isinstance(error, OperationalError) and _is_empty(client):
                 self._idle.append(client)
@@ -69,7 +73,7 @@ class Pool:
         client.close()
 
     def pause(self) -> None:
-        """Lets callers wait until `resume`."""
+        """Makes callers wait until `resume`."""
         self._open.clear()
 
     def resume(self) -> None:
@@ -77,8 +81,8 @@ class Pool:
 
     @contextmanager
     def emptied(self, timeout_s: float) -> Iterator[None]:
-        """Waits until no client is in use, and keeps it so. Raises UnavailableError when some
-        still are."""
+        """Waits until no client is in use, and keeps it so. Raises UnavailableError if some are
+        still in use after `timeout_s`."""
         until_s = time.monotonic() + timeout_s
         taken = 0
         try:
@@ -95,7 +99,7 @@ class Pool:
         return self._free.acquire(timeout=max(until_s - time.monotonic(), 0))
 
     def close(self) -> None:
-        """Refuse new callers, wait for running ones, close every client. Idempotent."""
+        """Refuses new callers, waits for running ones, closes every client. Idempotent."""
         self._closed = True
         self._open.set()
         for _ in range(self._size):
@@ -106,5 +110,6 @@ class Pool:
 
 
 def _is_empty(client: Any) -> bool:
-    """Whether it gives nothing but its answer; the first answer may have taken what was left."""
+    """Whether the client returns exactly its result; the first query may receive the leftover
+    output."""
     return any(client.raw_query("SELECT 1", fmt="TabSeparated") == b"1\n" for _ in range(2))

@@ -1,13 +1,13 @@
 """Checks the directory of an embedded engine before the engine opens it.
 
-The engine's own answer to an incomplete directory is either an unreadable message or an empty
-table. Checked here: every database and table has its definition (`.sql`) and its data directory
-(`store/<3 characters>/<uuid>`).
+The engine reports an incomplete directory with an unreadable message, or as an empty table. Checked
+here: every database and table has its definition (`.sql`) and its data directory (`store/<3
+characters>/<uuid>`).
 
-Symbolic links: the engine keeps relative ones, `metadata/<database>` and `data/<database>/<table>`,
-that point into `store/`. It recreates missing ones, but refuses to open when a copying tool has
-replaced one by what it pointed to. Such replacements are duplicates of what is in `store/`; they
-are moved to `replaced-links/`, never deleted.
+Symbolic links: the engine keeps relative links, `metadata/<database>` and
+`data/<database>/<table>`, that point into `store/`. It recreates missing links, but refuses to open
+if a copying tool has replaced a link by its target. Such replacements are duplicates of data in
+`store/`; they are moved to `replaced-links/`, never deleted.
 """
 
 import logging
@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from vedette.errors import StartError
-from vedette.limits import DEFINITION_HEAD_BYTES
+from vedette.limits import Limit
+
+DEFINITION_HEAD_BYTES: Limit[int] = 4_096
+"""Bytes at the start of a table's definition file that are searched for its UUID, which is in the
+first line."""
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,7 +36,7 @@ _REMEDY: Final = (
 
 
 def check_directory(directory: Path) -> None:
-    """Repairs links; `directory` may be new. Raises StartError that names what is missing."""
+    """Repairs links; `directory` may be new. Raises StartError that names missing files."""
     try:
         _repair_links(directory)
         problems = list(_problems(directory))
@@ -55,8 +60,8 @@ def _repair_links(directory: Path) -> None:
 
 
 def _is_link_target(directory: Path, path: Path) -> bool:
-    """Whether a regular file or directory stands where the engine keeps a link: the database it
-    belongs to has its definitions in `store/`."""
+    """Whether a regular file or directory is in the place of a link of the engine: its database has
+    its definitions in `store/`."""
     database = path.name if path.parent.name == "metadata" else path.parent.name
     return _definition_uuid(directory / "metadata" / f"{database}.sql") is not None
 

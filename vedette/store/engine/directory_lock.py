@@ -13,7 +13,7 @@ LOCK_NAME = "owner.lock"
 
 @contextmanager
 def directory_lock(directory: Path) -> Iterator[None]:
-    """Hold `directory` (made if missing). Raises StartError when another process holds it."""
+    """Locks `directory` (created if missing). Raises StartError if another process has the lock."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

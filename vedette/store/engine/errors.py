@@ -1,4 +1,5 @@
-"""Maps failures of the engine: transient ones become UnavailableError (503), others are bugs."""
+"""Maps failures of the engine: transient failures become UnavailableError (503), others are
+bugs."""
 
 import errno
 import re
@@ -25,19 +26,22 @@ MANY_CODES = frozenset({158, 191})
 """Codes of `ManyRowsError`."""
 
 REFUSED = "the lease of the server that sent this is over"
-"""In the engine's answer to an insert that came too late (`fenced_insert.py`)."""
+"""Text of the engine's error for an insert that arrived too late (`fenced_insert.py`)."""
 
 MOVING = "sensors are being moved to another shard"
-"""Also in the engine's answer to a statement that would have changed rows of them."""
+"""Text of the error, also of the engine's error for a statement that would change rows of sensors
+that are being moved."""
 
 DROPPED_CODE, UNKNOWN_CODE = 218, 60
-"""A statement met a table that was replaced after it had begun: dropped, or not there any more."""
+"""A statement used a table that was replaced after the statement began: dropped, or no longer
+there."""
 
 _GONE = re.compile(r"\([0-9a-f]{8}-[0-9a-f-]{27}\) does not exist")
-"""A table that the engine knew by its UUID. One that never was is named without."""
+"""Error about a table that the engine resolved to a UUID. A table that never existed is reported
+without one."""
 
 THROWN_CODE = 395
-"""A statement raised an error on purpose."""
+"""A statement raised an error deliberately."""
 
 UNAVAILABLE_CODES: dict[int, str] = {
     74: "the disk cannot be read",
@@ -65,10 +69,10 @@ UNAVAILABLE_CODES: dict[int, str] = {
     516: "its user is refused",
     999: "the coordination service refuses",
 }
-"""ClickHouse error codes that are no fault of the statement."""
+"""ClickHouse error codes that are not the fault of the statement."""
 
 _BEFORE_RIGHT, _AFTER_RIGHT = "necessary to have the grant ", " (ACCESS_DENIED)"
-"""What surrounds the missing right in the engine's message."""
+"""The text around the missing right in the engine's message."""
 
 DISK_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 """Texts of disk failures that come with a generic code."""
@@ -82,19 +86,19 @@ DESCRIPTOR_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 CORRUPT_CODES = frozenset({3, 32, 33, 39, 40, 107, 117, 226, 246, 271, 432})
-"""Files of a part are missing, cut short or fail their checksum."""
+"""Files of a part are missing, truncated or fail their checksum."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class PartName:
-    """A data part of a table, named as `tables.TABLES` names it."""
+    """A data part of a table, with the table's name in `tables.TABLES`."""
 
     table: str
     part: str
 
 
 class CorruptPartError(UnavailableError):
-    """A query met a damaged part; `part` is None where the engine does not name it."""
+    """A query read a damaged part; `part` is None if the engine does not name it."""
 
     def __init__(self, part: PartName | None) -> None:
         named = "a data part" if part is None else f"part {part.part} of table {part.table}"
@@ -104,7 +108,7 @@ class CorruptPartError(UnavailableError):
 
 class ReplacedTableError(UnavailableError):
     """The definition of a table was replaced while a statement began. The statement did nothing,
-    and what it asks for is there: it can be run again at once."""
+    and its tables exist: it can be repeated at once."""
 
     def __init__(self) -> None:
         super().__init__("the telemetry store cannot answer: a table was replaced")
@@ -120,8 +124,8 @@ def deadline_error() -> UnavailableError:
 
 
 def left_s(until_s: float) -> float:
-    """Seconds until a time of the monotonic clock, at least a millisecond: 0 is no limit to the
-    engine. Raises UnavailableError (`reason` "deadline")."""
+    """Returns the seconds until a time of the monotonic clock, at least a millisecond, because the
+    engine treats 0 as no limit. Raises UnavailableError (`reason` "deadline")."""
     seconds = until_s - time.monotonic()
     if seconds <= 0:
         raise deadline_error()
@@ -133,7 +137,7 @@ def descriptors_error() -> UnavailableError:
 
 
 def unavailable(text: str, code: int | None) -> UnavailableError | None:
-    """The domain error for an engine failure; None for a bug of this project."""
+    """Returns the domain error for an engine failure; None for a bug of this project."""
     if code in DEADLINE_CODES:
         return deadline_error()
     if code in CANCELLED_CODES:
@@ -158,7 +162,7 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
 
 
 def _part_name(text: str) -> PartName | None:
-    """The part in `... from part /path/of/PART/ in table DATABASE.TABLE (...`."""
+    """Returns the part named in `... from part /path/of/PART/ in table DATABASE.TABLE (...`."""
     path, in_table, after = text.partition("from part ")[2].partition("/ in table ")
     if not in_table:
         return None
@@ -180,7 +184,8 @@ def _is_connection(error: DatabaseError) -> bool:
 
 @contextmanager
 def domain_errors() -> Iterator[None]:
-    """Raises UnavailableError for transient failures, ManyRowsError, and bugs unchanged."""
+    """Converts transient failures to UnavailableError and row limits to ManyRowsError; raises bugs
+    unchanged."""
     try:
         yield
     except DatabaseError as error:

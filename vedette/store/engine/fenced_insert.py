@@ -1,8 +1,8 @@
-"""Inserts that the engine refuses after a time, whenever they were sent.
+"""Inserts that the engine refuses after a given time, no matter when they were sent.
 
-A server that has hosts only for the time of a lease must not store anything of theirs later, also
-when it was stopped in the middle of sending. So the engine itself compares its clock with the end
-of the lease, when it has the rows. The rows are read as they are for a plain insert.
+A server that owns hosts only for the time of a lease must not store any of their rows later, even
+if it was paused in the middle of sending. So the engine itself compares its clock with the end of
+the lease when it has received the rows. The rows are read as for a plain insert.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _COLUMNS: Final = (
 
 
 class FencedInserts:
-    """Makes such inserts; remembers the types of the columns of tables. Thread-safe."""
+    """Runs such inserts; caches the column types of tables. Thread-safe."""
 
     def __init__(self) -> None:
         self._types: dict[str, dict[str, str]] = {}
@@ -34,20 +34,21 @@ class FencedInserts:
     ) -> None:
         names = data.schema.names
         known = self._types.get(table, {})
-        if not known.keys() >= set(names):  # new, or another server has added columns
+        if not known.keys() >= set(names):  # new columns, or another server has added some
             rows = client.query(_COLUMNS, parameters={"name": table}).result_rows
             known = self._types[table] = dict(rows)
         sink = pa.BufferOutputStream()
         with pa.RecordBatchFileWriter(sink, data.schema) as writer:
             writer.write(data)
-        # In place of the table's name stands all that comes before the format.
+        # The text before FORMAT takes the place of the table name.
         client.raw_insert(
             fenced(table, names, known, until_us), None, sink.getvalue(), settings, "Arrow"
         )
 
 
 def fenced(table: str, names: Sequence[str], types: Mapping[str, str], until_us: int) -> str:
-    """What follows INSERT INTO and precedes FORMAT. `until_us` counts in whole seconds."""
+    """Returns the text between INSERT INTO and FORMAT. `until_us` is rounded down to whole
+    seconds."""
     columns = ", ".join(f"`{name}`" for name in names)
     structure = ", ".join(f"`{name}` {types[name]}" for name in names)
     quoted = structure.replace("\\", "\\\\").replace("'", "\\'")

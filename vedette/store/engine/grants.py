@@ -1,7 +1,7 @@
 """The grants that the user of a ClickHouse cluster needs, and a check of them at start.
 
-ClickHouse checks a grant when a statement runs, so a missing one would otherwise show at the first
-search, hours after the start. The tests run with exactly these grants (`tests/conftest.py`).
+ClickHouse checks a grant only when a statement runs, so a missing grant would otherwise fail the
+first search, hours after the start. The tests run with exactly these grants (`tests/conftest.py`).
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from vedette.store.engine.client import Engine
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A grant in ClickHouse syntax; `{database}` in `on` stands for the database's name."""
+    """A grant in ClickHouse syntax; `{database}` in `on` is replaced by the database's name."""
 
     what: str
     on: str
     why: str
 
     def sql(self, database: str) -> str:
-        """What follows GRANT, and CHECK GRANT."""
+        """Returns the text after GRANT or CHECK GRANT."""
         return f"{self.what} ON {self.on.format(database=database)}"
 
 
@@ -34,7 +34,6 @@ RIGHTS: Final = (
     Right("SELECT", "system.columns", "types of columns, for the same"),
     Right("ALTER DELETE", "{database}.*", "unmounting and deleting partitions"),
     Right("ALTER ADD COLUMN", "{database}.*", "upgrading tables of an older version"),
-    Right("ALTER UPDATE", "{database}.*", "correcting metadata of processes"),
     Right(
         "ALTER ADD INDEX, ALTER MATERIALIZE INDEX, ALTER SETTINGS",
         "{database}.*",
@@ -50,16 +49,16 @@ RIGHTS: Final = (
     Right("SELECT", "system.processes", "cancelling searches"),
     Right("SELECT", "system.disks", "free space, for retention"),
 )
-"""On a cluster; the embedded engine's user has all rights."""
+"""Grants for a cluster; the embedded engine's user has all rights."""
 
 
 def grants(database: str, user: str) -> list[str]:
-    """The statements that give a user all of `RIGHTS`."""
+    """Returns the statements that grant a user all of `RIGHTS`."""
     return [f"GRANT {right.sql(database)} TO {user}" for right in RIGHTS]
 
 
 def check_rights(engine: Engine) -> None:
-    """Raises StartError with the GRANT statements that are missing."""
+    """Raises StartError with the missing GRANT statements."""
     wanted = [right.sql(engine.database) for right in RIGHTS]
     missing = [f"GRANT {sql}" for sql in wanted if not _is_granted(engine, sql)]
     if missing:

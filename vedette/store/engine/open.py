@@ -14,12 +14,35 @@ from clickhouse_connect.driver.httputil import get_pool_manager
 
 from vedette import limits
 from vedette.errors import StartError, VedetteError
-from vedette.limits import STORE_PARTS_MERGED
+from vedette.file_tree import matching
+from vedette.limits import STORE_PARTS_MERGED, Limit
 from vedette.store.engine.capabilities import EMBEDDED, Capabilities
 from vedette.store.engine.client import DATABASE, ClickHouseEngine, create_database
 from vedette.store.engine.directory_links import check_directory
 from vedette.store.engine.directory_lock import directory_lock
 from vedette.store.engine.part_files import discard_unfinished
+
+CLUSTER_CONNECT_S: Limit[int] = 5
+"""Timeout for connecting to a ClickHouse server: on a working network it takes milliseconds."""
+
+CLUSTER_ANSWER_S: Limit[int] = 120
+"""Time without data from a ClickHouse server after which a call fails: longer than the longest
+search, and than an insert waits for its quorum."""
+
+BROKEN_PARTS_MAX: Limit[int] = 1_000_000
+"""Number of broken parts with which the embedded engine still starts, so that it can report them
+part by part."""
+
+BROKEN_PARTS_BYTES_MAX: Limit[int] = 1 << 60
+"""Total size of broken parts with which the embedded engine still starts."""
+
+MERGE_LOOK_S: Limit[int] = 5
+"""Seconds between two checks of a table for parts to merge. An insert triggers a check at once; by
+default an idle engine checks each of its tables twice a second."""
+
+MERGE_LOOK_MAX_S: Limit[int] = 60
+"""Maximum seconds between two checks, after checks that found nothing."""
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -43,10 +66,15 @@ ENGINE_CONFIG = f"""\
     <text_index_tokens_cache_size>{64 * _MB}</text_index_tokens_cache_size>
     <text_index_postings_cache_size>{64 * _MB}</text_index_postings_cache_size>
     <query_condition_cache_size>{16 * _MB}</query_condition_cache_size>
+    <memory_worker_period_ms>500</memory_worker_period_ms>
+    <background_processing_pool_thread_sleep_seconds_if_nothing_to_do>{MERGE_LOOK_S}</background_processing_pool_thread_sleep_seconds_if_nothing_to_do>
+    <background_streaming_processing_pool_thread_sleep_seconds_if_nothing_to_do>{MERGE_LOOK_MAX_S}</background_streaming_processing_pool_thread_sleep_seconds_if_nothing_to_do>
+    <background_processing_pool_task_sleep_seconds_when_no_work_max>{MERGE_LOOK_MAX_S}</background_processing_pool_task_sleep_seconds_when_no_work_max>
     <merge_tree>
+        <merge_tree_clear_old_parts_interval_seconds>30</merge_tree_clear_old_parts_interval_seconds>
         <merge_selector_base>{{parts_merged}}</merge_selector_base>
-        <max_suspicious_broken_parts>{limits.BROKEN_PARTS_MAX}</max_suspicious_broken_parts>
-        <max_suspicious_broken_parts_bytes>{limits.BROKEN_PARTS_BYTES_MAX}</max_suspicious_broken_parts_bytes>
+        <max_suspicious_broken_parts>{BROKEN_PARTS_MAX}</max_suspicious_broken_parts>
+        <max_suspicious_broken_parts_bytes>{BROKEN_PARTS_BYTES_MAX}</max_suspicious_broken_parts_bytes>
     </merge_tree>
     {{extra}}
 </clickhouse>
@@ -62,10 +90,10 @@ def open_engine(
     parts_merged: int = STORE_PARTS_MERGED,
     extra_config: str = "",
 ) -> ClickHouseEngine:
-    """Open or create the embedded engine in `directory`.
+    """Opens or creates the embedded engine in `directory`.
 
-    `extra_config` is further ClickHouse configuration (XML), such as `remote_servers`.
-    Raises StartError when another process holds the directory or the engine cannot start.
+    `extra_config` is further ClickHouse configuration (XML), such as `remote_servers`. Raises
+    StartError if another process has the directory or the engine cannot start.
     """
     held = ExitStack()
     held.enter_context(directory_lock(directory))
@@ -75,10 +103,11 @@ def open_engine(
         config.write_text(ENGINE_CONFIG.format(parts_merged=parts_merged, extra=extra_config))
         path = f"{directory.resolve() / 'clickhouse'}?config-file={config.resolve()}"
         open_client = partial(_client, {"interface": "chdb", "path": path})
-        for table in (directory / "clickhouse" / "store").glob("*/*/"):
-            for part in discard_unfinished(table):
+        for table in matching(directory / "clickhouse" / "store", "*/*"):
+            for part in discard_unfinished(table) if table.is_dir() else ():
                 _LOG.warning("removed incomplete part %s; what it was merged of is there", part)
-        # The engine ends with its last client: this one is open until the first of the pools is.
+        # The engine ends with its last client: this one stays open until the first pooled client is
+        # open.
         with closing(open_client("")) as first:
             create_database(first, database, capabilities)
             return ClickHouseEngine(open_client, database, capabilities, held)
@@ -93,11 +122,11 @@ def open_engine(
 def connect_engine(
     dsn: str, capabilities: Capabilities, *, database: str = "", creates: bool = True
 ) -> ClickHouseEngine:
-    """Connect to a ClickHouse server by its DSN, e.g. `clickhouses://user:word@host:8443/vedette`.
-    The database is that of the DSN unless one is given, `DATABASE` where it has none; it is made
-    where it is missing, unless `creates` is off.
+    """Connects to a ClickHouse server by its DSN, e.g. `clickhouses://user:word@host:8443/vedette`.
 
-    Raises StartError when it cannot be reached, or understood; the DSN is in no message.
+    The database is `database`, else that of the DSN, else `DATABASE`. It is created if it is
+    missing, unless `creates` is off. Raises StartError for an invalid DSN and for an unreachable
+    server; no message contains the DSN.
     """
     found, name = _parts(dsn), database or database_of(dsn)
     connections = get_pool_manager(maxsize=STORE_CONNECTIONS)
@@ -105,11 +134,12 @@ def connect_engine(
         "dsn": dsn,
         # Without a session, clients are interchangeable between calls.
         "autogenerate_session_id": False,
-        "connect_timeout": limits.CLUSTER_CONNECT_S,
-        "send_receive_timeout": limits.CLUSTER_ANSWER_S,
+        "connect_timeout": CLUSTER_CONNECT_S,
+        "send_receive_timeout": CLUSTER_ANSWER_S,
     }
     if found.scheme == "clickhouse" and not found.query:
-        # Of its own: the driver's keeps eight connections, and opens one for each further call.
+        # A separate connection pool: the driver's keeps only eight connections, and opens another
+        # for each further call.
         target["pool_mgr"] = connections
     open_client = partial(_client, target)
     try:
@@ -122,7 +152,7 @@ def connect_engine(
 
 
 def database_of(dsn: str) -> str:
-    """The database that a DSN names, `DATABASE` where it names none. Raises StartError."""
+    """Returns the database that a DSN names, else `DATABASE`. Raises StartError."""
     name = _parts(dsn).path.strip("/") or DATABASE
     if not _NAME.fullmatch(name):
         raise StartError("clickhouse_dsn: the database is a name of letters, digits and _")
@@ -130,7 +160,7 @@ def database_of(dsn: str) -> str:
 
 
 def _parts(dsn: str) -> SplitResult:
-    """Raises StartError without the text: it holds a password."""
+    """Parses a DSN. Raises StartError without its text, which contains a password."""
     try:
         found = urlsplit(dsn)
         _ = found.port

@@ -2,7 +2,7 @@
 
 The driver escapes character by character in Python, which for a thousand process ids costs more
 than the query. Texts and lists of texts are escaped here, in the driver's own form
-(`clickhouse_connect.driver.binding.format_bind_value`); it passes them on as they are.
+(`clickhouse_connect.driver.binding.format_bind_value`); the driver then passes them on unchanged.
 """
 
 import re
@@ -13,7 +13,7 @@ _SPECIAL: Final = re.compile(r"[\\'`\t\n]")
 
 
 class EscapedText:
-    """A value that is escaped already; the driver calls `str` on it."""
+    """A text that is already escaped; the driver calls `str` on it."""
 
     __slots__ = ("_text",)
 
@@ -25,7 +25,7 @@ class EscapedText:
 
 
 def escaped(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The parameters of a query, with texts and lists of texts escaped."""
+    """Returns the parameters of a query, with texts and lists of texts escaped."""
     return None if params is None else {name: _escape_value(one) for name, one in params.items()}
 
 

@@ -1,7 +1,7 @@
-"""Data parts of the embedded engine as files: which are whole, by the sizes that a part's
-`checksums.txt` lists, and the removal of those that a failed write left incomplete.
+"""Data parts of the embedded engine as files: checks whether they are complete, by the sizes in the
+part's `checksums.txt`, and removes parts that a failed write left incomplete.
 
-Only for tables that the engine does not have open.
+Use it only for tables that the engine does not have open.
 """
 
 import re
@@ -13,20 +13,31 @@ from typing import Final
 
 import zstandard
 
-from vedette.limits import CHECKSUMS_BYTES_MAX, REPLACED_PARTS_KEPT_S
+from vedette.file_tree import matching
+from vedette.limits import Limit
+
+CHECKSUMS_BYTES_MAX: Limit[int] = 16 * 1024 * 1024
+"""Maximum size of a part's list of its files: 165 files make 2 kB, 10 kB decompressed."""
+
+REPLACED_PARTS_KEPT_S: Limit[int] = 45
+"""Time for which parts replaced by a merge are certain to be on disk: the engine removes them after
+`old_parts_lifetime` of the tables, 60 s."""
+
 
 _NAME: Final = re.compile(r"([^_]{1,64})_(\d{1,20})_(\d{1,20})_(\d{1,10})(?:_(\d{1,20}))?")
-"""Partition, first and last block, level, and the mutation that made it."""
+"""Partition, first and last block, level, and the mutation that created the part."""
 
 _HEAD: Final = b"checksums format version: 4\n"
 _ZSTD: Final = 0x90
 _HASH_LENGTH: Final = 16
 _FRAME_LENGTH: Final = 9
-"""Method, compressed size with these bytes, size; after the hash of a compressed block."""
+"""Size of the header after the hash of a compressed block: method, compressed size including this
+header, uncompressed size."""
 
 
 class _UnknownFormatError(Exception):
-    """A `checksums.txt` that this module does not read: the engine decides about the part."""
+    """A `checksums.txt` in a format that this module does not read: the engine decides about the
+    part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,7 @@ class _Part:
 
     @property
     def is_inserted(self) -> bool:
-        """Whether an insert made it, and not a merge or a mutation of other parts."""
+        """Whether an insert created the part, not a merge or mutation of other parts."""
         return self.level == self.mutation == 0
 
     def replaces(self, other: "_Part") -> bool:
@@ -55,9 +66,9 @@ class _Part:
 
 
 def discard_unfinished(table: Path, opened_s: float | None = None) -> list[str]:
-    """Removes parts of a table's directory whose files are cut short, where nothing stored is lost
-    by it: merged parts while the parts that they were made of are there, and, if `opened_s` is
-    given, parts of inserts since that time, none of which was acknowledged. Returns their names.
+    """Removes truncated parts from a table's directory if no stored row is lost: merged parts whose
+    source parts still exist, and, if `opened_s` is given, parts of inserts since that time, none of
+    which was acknowledged. Returns the names of the removed parts.
     """
     partitions: dict[str, list[_Part]] = {}
     for part in _parts(table):
@@ -76,8 +87,8 @@ def discard_unfinished(table: Path, opened_s: float | None = None) -> list[str]:
 
 
 def is_whole(part: Path) -> bool:
-    """Whether all files that a part lists have their size, and those it does not list are not
-    empty. True for a part whose list is of another format."""
+    """Whether all files listed by a part have their size, and the unlisted ones are not empty. True
+    for a part whose list has another format."""
     try:
         sizes = _listed_sizes(part / "checksums.txt")
         listed = all(_is_as_listed(part / name, size) for name, size in sizes.items())
@@ -106,14 +117,15 @@ def _is_replaceable(part: _Part, parts: list[_Part], opened_s: float | None) -> 
     if part.is_inserted:
         return opened_s is not None and made_s >= opened_s
     replaced = [one for one in parts if part.replaces(one)]
-    # Replaced parts are removed in no order: all are there for as long as none may be removed, and
-    # later if no block is missing (numbers of failed inserts are).
+    # Replaced parts are removed in no particular order: all exist as long as none may be removed.
+    # After that time, the sources are complete if no block is missing (block numbers of failed
+    # inserts are).
     is_recent = part.path.parent.stat().st_mtime - made_s < REPLACED_PARTS_KEPT_S
     return bool(replaced) and (is_recent or _are_adjacent(part, replaced))
 
 
 def _are_adjacent(part: _Part, replaced: list[_Part]) -> bool:
-    """Whether the parts that it was made of have all of its blocks."""
+    """Whether the source parts cover all blocks of the part."""
     following = part.first
     for one in sorted(replaced, key=lambda one: (one.first, -one.last)):
         if one.first > following:
@@ -123,15 +135,17 @@ def _are_adjacent(part: _Part, replaced: list[_Part]) -> bool:
 
 
 def _discard_empty_mutations(table: Path) -> None:
-    """An empty one keeps the engine from opening the table; its statement has failed."""
-    for path in table.glob("mutation_*.txt"):
+    """Removes empty mutation files, which keep the engine from opening the table; their statements
+    failed."""
+    for path in matching(table, "mutation_*.txt"):
         if not path.stat().st_size:
             path.unlink()
 
 
 def _listed_sizes(checksums: Path) -> Mapping[str, int]:
-    """Names and sizes of `checksums.txt`: a head, then compressed blocks of a count, and for each
-    file its name, size, hash and, if it is compressed, the size and hash of its content."""
+    """Maps file names to sizes, read from `checksums.txt`: a header, then compressed blocks with a
+    count and, for each file, its name, size, hash and, if it is compressed, the size and hash of
+    its content."""
     if checksums.stat().st_size > CHECKSUMS_BYTES_MAX:
         raise _UnknownFormatError
     text = checksums.read_bytes()
@@ -172,7 +186,7 @@ def _sizes(listed: bytes) -> dict[str, int]:
 
 
 def _number(text: bytes, at: int) -> tuple[int, int]:
-    """An unsigned LEB128 number, and where the next value begins."""
+    """Returns (unsigned LEB128 number, position of the next value)."""
     value = shift = 0
     while True:
         byte = text[at]

@@ -1,9 +1,8 @@
 """Cache of query results about single processes, invalidated by writes to them.
 
 Paging through a process reads its segment counts with every page, which takes longer than the page
-itself.
-All writes to an embedded engine pass through this server; a cluster has other writers, so nothing
-is cached there.
+itself. All writes to an embedded engine pass through this server. A cluster has other writers, so
+nothing is cached there.
 """
 
 from collections import OrderedDict
@@ -11,10 +10,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from vedette.model.columns import PROCESS, RANK_LENGTH
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class ProcessCache:
     """LRU cache of at most `bytes_max`. Thread-safe."""
 
     def __init__(self, bytes_max: int) -> None:
-        """0 disables the cache."""
+        """`bytes_max` 0 disables the cache."""
         self._bytes_max = bytes_max
         self.bytes_kept = 0
         self._kept: OrderedDict[tuple[str, Hashable], _Kept] = OrderedDict()
@@ -46,10 +47,10 @@ class ProcessCache:
         ask: Callable[[], T],
         size: Callable[[T], int],
     ) -> T:
-        """The cached result for a process and `question`, else that of `ask`.
+        """Returns the cached result for a process and `question`, else the result of `ask`.
 
-        `question` holds everything that the result depends on besides the process; `size` gives
-        the result's bytes. Results are shared: callers must not change them.
+        `question` includes everything that the result depends on besides the process; `size`
+        returns the result's bytes. Results are shared: callers must not modify them.
         """
         key = (process_id, question)
         with self._lock:
@@ -71,8 +72,8 @@ class ProcessCache:
         load: Callable[[list[str]], Mapping[str, T]],
         size: Callable[[T | None], int],
     ) -> dict[str, T]:
-        """One answer for each process that has one; those that are not cached are
-        loaded together. That a process has none is cached, too."""
+        """Maps each process with a result to its result. Loads missing results together, and also
+        caches that a process has none."""
         keys = {one: (one, question(one)) for one in process_ids}
         found: dict[str, T | None] = {}
         with self._lock:
@@ -91,9 +92,15 @@ class ProcessCache:
                         self._keep(keys[one], _Kept(found[one], size(found[one])))
         return {one: answer for one in keys if (answer := found[one]) is not None}
 
+    @property
+    def writes_ended(self) -> int:
+        """Number of completed writes of this process, of any rows."""
+        with self._lock:
+            return self._begun - self._running
+
     @contextmanager
     def writing(self, process_ids: pa.ChunkedArray | None = None) -> Iterator[None]:
-        """Invalidates these processes (None: all); hold it for the duration of a write."""
+        """Invalidates these processes (None: all); hold the context for the duration of a write."""
         with self._lock:
             self._begun += 1
             self._running += 1
@@ -125,13 +132,18 @@ class ProcessCache:
             self.bytes_kept -= self._kept.pop(key).size
 
 
+_PARENT: Final = next(column for column in PROCESS if column.name == "parent_id")
+
+
 def written_processes(data: pa.Table) -> pa.ChunkedArray:
-    """Processes of which cached answers are wrong once rows are written: their own, and those of
-    the parents that the rows name, whose children they are."""
+    """Returns the processes whose cached results become wrong once the rows are written: the rows'
+    processes, and their parents, because a parent's results include its children."""
     if "process_id" not in data.column_names:
         return _NO_PROCESS
     own = data.column("process_id")
-    if "parent_id" not in data.column_names:
+    if _PARENT.physical not in data.column_names:
         return own
-    parents = data.column("parent_id").cast(own.type)
-    return pa.chunked_array([*own.chunks, *parents.chunks], own.type)
+    # Rows that were read from a store have claims as texts, which their ranks do not let decode.
+    claims = data.column(_PARENT.physical).cast(pa.binary()).unique().to_pylist()
+    parents = pa.array({claim[RANK_LENGTH:].decode() for claim in claims}, own.type)
+    return pa.chunked_array([*own.chunks, parents], own.type)

@@ -1,7 +1,7 @@
-"""Threads of an engine for queries of one request that run at the same time.
+"""Threads of an engine for parallel queries of one request.
 
 A new thread costs a millisecond of CPU at its first query, so threads are kept. A submitted
-function must not submit another one and wait for it: all threads may be waiting then (deadlock).
+function must not submit another one and wait for it: all threads could then be waiting (deadlock).
 """
 
 from collections.abc import Callable
@@ -15,15 +15,16 @@ T = TypeVar("T")
 
 
 class QueryPool:
-    """Thread-safe. Its threads begin when they are needed."""
+    """The thread pool. Thread-safe. Threads start on demand."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(limits.STORE_READERS, thread_name_prefix="query")
 
     def submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Runs a function on the pool; `result` waits, and raises what it raised."""
+        """Runs a function on the pool. `result` of the future waits, and raises the function's
+        exception."""
         return self._threads.submit(function, *args, **kwargs)
 
     def close(self) -> None:
-        """Waits for the functions that run."""
+        """Waits for the running functions."""
         self._threads.shutdown()

@@ -2,11 +2,11 @@
 
 A Distributed table routes by its own expression, which is the same map. Naming the shard with each
 insert is safer: a server of the cluster that missed a change of the definition cannot misplace
-rows, and every insert is one block on one shard, which its deduplication token stands for.
+rows, and every insert is one block on one shard, which its deduplication token identifies.
 
 While sensors are moved (`cluster/sensor_moves.py`) their rows are on two shards, and every read
-leaves out one copy. What is under way is counted by the view that it was begun with, so that a
-server can say from when on nothing is done by an older one.
+excludes one copy. Open statements are counted by the view they began with, so that a server can
+tell when no statement uses an older view.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _FILTER: Final = re.compile(r"'(\w+)': '([^']*)'")
 
 
 def sharding_expression(known: ShardMap) -> str:
-    """SQL of the slot (shard - 1) of column `sensor_id`. Deterministic, so that the engine can
-    derive from the sensors in a condition which shards it need not ask."""
+    """Returns the SQL expression of the slot (shard - 1) of column `sensor_id`. It is
+    deterministic, so the engine can skip shards that cannot have the sensors of a condition."""
     base = _in_turn(known.ranges[0].shards)
     for later in known.ranges[1:]:
         base = f"if(sensor_id >= {later.first_sensor_id:d}, {_in_turn(later.shards)}, {base})"
@@ -55,7 +55,8 @@ def _in_turn(shards: tuple[int, ...]) -> str:
 
 
 def shard_count(engine: Engine) -> int:
-    """How many shards the engine's cluster has. Raises StartError for one that is not there."""
+    """Returns the number of shards of the engine's cluster. Raises StartError for an unknown
+    cluster."""
     found = engine.query(
         "SELECT max(shard_num) FROM system.clusters WHERE cluster = {cluster:String}",
         {"cluster": engine.capabilities.cluster},
@@ -70,7 +71,8 @@ def shard_count(engine: Engine) -> int:
 
 
 def replica_count(engine: Engine) -> int:
-    """How many replicas the shards of the engine's cluster have at most; 0 without a cluster."""
+    """Returns the largest number of replicas of a shard of the engine's cluster; 0 without a
+    cluster."""
     found = engine.query(
         "SELECT max(replica_num) FROM system.clusters WHERE cluster = {cluster:String}",
         {"cluster": engine.capabilities.cluster},
@@ -82,7 +84,8 @@ def replica_count(engine: Engine) -> int:
 def placed_read(
     router: ShardRouter | None, engine: Engine, sql: str, settings: Settings
 ) -> Iterator[tuple[str, Settings]]:
-    """A read as it has to be while sensors are moved; it is under way until the block ends."""
+    """Yields the statement and settings of a read, adapted while sensors are moved. The read counts
+    as open until the block ends."""
     if router is None:
         yield sql, settings
         return
@@ -90,22 +93,22 @@ def placed_read(
         if view.moves:
             asked = settings.get("additional_table_filters", "")
             settings = {**settings, **hiding(view, router.tables, engine.database, asked)}
-            # A filter of tables does not hold for a projection that is read by itself.
+            # Table filters do not apply to a projection that is read directly.
             sql = sql.replace(engine.capabilities.by_process, "segment")
         yield sql, settings
 
 
 MOVED: Final = "moved_sensors"
-"""Parameter that a statement gets: sensors that are being moved. What it wrote of them would be
-lost with the copy that it was made of."""
+"""Parameter for the sensors that are being moved: a statement must skip them, because its writes
+would be lost with the copy that it changes."""
 
 
 @contextmanager
 def placed_command(
     router: ShardRouter | None, sql: str, params: Params | None = None
 ) -> Iterator[Params | None]:
-    """The parameters of a command, which is under way until the block ends. Raises UnavailableError
-    for what changes rows on all shards while some are copied."""
+    """Yields the parameters of a command, which counts as open until the block ends. Raises
+    UnavailableError for a command that changes rows on all shards while some are copied."""
     if router is None:
         yield _with_moved(sql, params, ())
         return
@@ -124,9 +127,9 @@ def _moving() -> UnavailableError:
 
 
 def hiding(view: ShardView, tables: Collection[str], database: str, asked: object) -> Settings:
-    """Settings of a read while sensors are moved: the rows of each are read on one shard, and all
-    shards are asked, since definitions of tables still route as before. `asked` is the
-    `additional_table_filters` of the read itself."""
+    """Returns the settings of a read while sensors are moved: the rows of each sensor are read on
+    one shard, and all shards are queried, since table definitions still route as before. `asked` is
+    the `additional_table_filters` of the read itself."""
     places = " OR ".join(
         f"(shardNum() = {shard:d} AND sensor_id IN ({', '.join(map(str, sensors))}))"
         for shard, sensors in sorted(view.hidden.items())
@@ -148,15 +151,15 @@ class ShardRouter:
         tables: frozenset[str] = frozenset(),
         fresh_s: float = math.inf,
     ) -> None:
-        """`load` reads the view; raises UnavailableError. It counts as new for `fresh_s`. `tables`
-        are those whose rows are split."""
+        """`load` reads the view, and raises UnavailableError. The view counts as fresh for
+        `fresh_s` seconds. `tables` are the tables whose rows are split."""
         self.tables = tables
         self._load = load
         self._lock = threading.Lock()
         self._newest_sensor_id = -1
         self._view = load()
         self._uses: Counter[int] = Counter()
-        """What is under way, by the version that it was begun with."""
+        """Number of open statements by the view version they began with."""
         self._fresh_until_s = time.monotonic() + fresh_s
 
     @property
@@ -168,18 +171,18 @@ class ShardRouter:
         return self._view.version
 
     def oldest_in_use(self) -> int:
-        """The version of the oldest view that something is still done by."""
+        """Returns the version of the oldest view that an open statement uses."""
         with self._lock:
             return min([self._view.version, *self._uses])
 
     def fresh_until(self, until_s: float) -> None:
-        """The time of this process from which on the view is read again before each use: nobody
-        waits for this server any more before sensors move on."""
+        """Sets the time (monotonic clock) from which the view is read again before each use: after
+        it, moves no longer wait for this server."""
         self._fresh_until_s = until_s
 
     @contextmanager
     def using(self) -> Iterator[ShardView]:
-        """The view for one read or write, which is under way until the block ends. Raises
+        """Yields the view for one read or write, which counts as open until the block ends. Raises
         UnavailableError."""
         if time.monotonic() >= self._fresh_until_s:
             self.refresh()
@@ -195,8 +198,8 @@ class ShardRouter:
                     del self._uses[view.version]
 
     def split(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        """The rows of each shard, by its number; `rows` has a column `sensor_id`. Raises
-        UnavailableError before the first where a sensor is held."""
+        """Yields (shard number, its rows); `rows` has a column `sensor_id`. Raises UnavailableError
+        before the first item if a sensor is locked for a move."""
         column = rows.column("sensor_id")
         found = sorted(pc.unique(column).to_pylist())
         if not found:
@@ -222,8 +225,8 @@ class ShardRouter:
                 self._view = view
 
     def _newest_view(self, newest_sensor_id: int) -> ShardView:
-        """A range is in the database before the first sensor that it is for, so a map that is read
-        after a sensor was met is right for it."""
+        """Returns a view that covers a sensor. A range is in the database before the first sensor
+        in it, so a map read after the sensor appeared is correct for it."""
         if newest_sensor_id > self._newest_sensor_id:
             self.refresh()
             with self._lock:

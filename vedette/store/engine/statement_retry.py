@@ -1,9 +1,9 @@
-"""Repeats statements where that is safe: an insert whose answer was lost, and a read that met a
-table which was being replaced.
+"""Repeats statements where that is safe: an insert whose response was lost, and a read of a table
+that was being replaced.
 
-Only inserts with a deduplication token are repeated, which the cluster stores once however often
-they arrive. Without it a broken connection would fail a commit that may have been stored, and while
-recovery reads back what was, the insert might still be under way.
+Only inserts with a deduplication token are repeated; the cluster stores them once however often
+they arrive. Without the retry, a broken connection would fail a commit that may have been stored,
+and the insert could still be running while recovery reads back the stored rows.
 """
 
 import time
@@ -12,20 +12,31 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TypeVar
 
 from vedette.errors import UnavailableError
-from vedette.limits import (
-    INSERT_ATTEMPTS,
-    INSERT_RETRY_S,
-    REPLACED_TABLE_ATTEMPTS,
-    REPLACED_TABLE_RETRY_S,
-)
+from vedette.limits import Limit
 from vedette.store.engine.errors import ReplacedTableError
+
+INSERT_ATTEMPTS: Limit[int] = 4
+"""Attempts of an insert into a cluster: a server that restarts behind a load balancer, or an
+elected replica, is available again within a second."""
+
+INSERT_RETRY_S: Limit[float] = 0.25
+"""Seconds before the second attempt; the wait grows by the same amount before each further
+attempt."""
+
+REPLACED_TABLE_ATTEMPTS: Limit[int] = 5
+"""Attempts of a read of a table that is being replaced. A command that moves sensors replaces one
+table after the other."""
+
+REPLACED_TABLE_RETRY_S: Limit[float] = 0.02
+"""Seconds before a read is repeated; replacing a table takes milliseconds."""
+
 
 T = TypeVar("T")
 
 
 def insert_until_known(insert: Callable[[], None], attempts: int = INSERT_ATTEMPTS) -> None:
-    """Raises UnavailableError when the last attempt fails, too: then whether it is stored is not
-    known."""
+    """Runs an insert until it succeeds. Raises UnavailableError if the last attempt fails; then the
+    insert may or may not be stored."""
     for done in range(1, attempts + 1):
         try:
             insert()
@@ -38,8 +49,8 @@ def insert_until_known(insert: Callable[[], None], attempts: int = INSERT_ATTEMP
 
 
 def read_once_replaced(read: Callable[[], T]) -> T:
-    """The result of a read. Where a table is replaced while it begins, it begins again. Raises
-    ReplacedTableError when the last attempt meets that, too."""
+    """Returns the result of a read; repeats it if a table is replaced while it begins. Raises
+    ReplacedTableError if that also happens to the last attempt."""
     for _ in range(REPLACED_TABLE_ATTEMPTS - 1):
         try:
             return read()
@@ -50,7 +61,7 @@ def read_once_replaced(read: Callable[[], T]) -> T:
 
 @contextmanager
 def begun_once_replaced(begin: Callable[[], AbstractContextManager[T]]) -> Iterator[T]:
-    """`read_once_replaced` of a read that goes on until the block ends; only its beginning is
+    """Like `read_once_replaced`, for a read that continues until the block ends; only its start is
     repeated."""
     with ExitStack() as held:
         yield read_once_replaced(lambda: held.enter_context(begin()))

@@ -1,12 +1,20 @@
-"""Settings that statements run with, whatever the engine."""
+"""Settings of statements, for every engine."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from vedette import limits
-from vedette.limits import INSERT_INDEXED_ROWS_MIN
+from vedette.limits import Limit
 from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
 from vedette.store.engine.capabilities import Capabilities
+
+STORE_QUERY_BYTES_MAX: Limit[int] = 1024 * 1024 * 1024
+"""Memory of one query to the telemetry store: it must not take the memory of the write path."""
+
+INSERT_INDEXED_ROWS_MIN: Limit[int] = 2_000
+"""Rows from which an insert builds skip indexes: building costs 20 ms whatever the size, half of a
+small insert, and the merge a few seconds later builds them anyway. Until then searches scan the
+part (2 ms for 1,000 rows), with the same results."""
+
 
 _Settings = Mapping[str, str | int]
 
@@ -14,7 +22,7 @@ READ_SETTINGS: Final[_Settings] = {
     # A segment never spans partitions, so FINAL need not merge across them.
     "do_not_merge_across_partitions_select_final": 1,
     "max_query_size": 16 * 1024 * 1024,
-    "max_memory_usage": limits.STORE_QUERY_BYTES_MAX,
+    "max_memory_usage": STORE_QUERY_BYTES_MAX,
 }
 
 ARROW_SETTINGS: Final[_Settings] = {
@@ -34,9 +42,9 @@ INSERT_SETTINGS: Final[_Settings] = {
     "max_insert_threads": 1,
     # Replays and old logs may touch any number of partitions.
     "max_partitions_per_insert_block": 0,
-    # A batch has one row per segment already.
+    # A batch already has one row per segment.
     "optimize_on_insert": 0,
-    # Omitted columns are empty either way; evaluating defaults serialises and parses the table
+    # Omitted columns are empty either way; evaluating defaults serializes and parses the table
     # definition for each insert.
     "input_format_defaults_for_omitted_fields": 0,
     # Built once per closed partition (`store/partitions/index_build.py`).
@@ -45,7 +53,8 @@ INSERT_SETTINGS: Final[_Settings] = {
 
 
 def insert_settings(capabilities: Capabilities, rows: int, token: str) -> dict[str, str | int]:
-    """Of an insert of so many rows. Of inserts into a cluster with the same token one is stored."""
+    """Returns the settings of an insert of `rows` rows. A cluster stores only one of several
+    inserts with the same token."""
     indexed = int(rows >= INSERT_INDEXED_ROWS_MIN)
     settings = {
         **INSERT_SETTINGS,

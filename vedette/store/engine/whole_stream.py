@@ -1,8 +1,8 @@
-"""Distinguishes the end of a stream from its being cut off.
+"""Distinguishes a complete stream from a truncated one.
 
 A stream of the embedded engine that is killed, or reaches its deadline, may end as if it had no
-more rows, without an error (chDB 4.4, where its reader is slower than the engine). So at the end of
-each stream it is asked whether something may have ended it.
+more rows, without an error (chDB 4.4, if its reader is slower than the engine). So the end of each
+stream is checked for a possible cause of truncation.
 """
 
 import time
@@ -16,7 +16,7 @@ from vedette.store.engine.write_failures import FailedWrites
 
 
 class WholeStream:
-    """What may cut a stream off; made before the stream begins."""
+    """Checks for causes of a truncated stream. Create it before the stream begins."""
 
     def __init__(
         self, failed_writes: FailedWrites, deadline_s: float | None, cancel: CancelToken | None
@@ -29,8 +29,8 @@ class WholeStream:
     def checked(
         self, blocks: Iterable[Sequence[tuple[Any, ...]]]
     ) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """The blocks. At their end raises UnavailableError if rows may be missing: `reason`
-        "cancelled", "deadline", or none where all searches were ended for a reload."""
+        """Yields the blocks. At their end raises UnavailableError if rows may be missing: `reason`
+        "cancelled", "deadline", or none if all searches were ended for a reload."""
         yield from blocks
         if self._cancel is not None:
             self._cancel.raise_if_cancelled()

@@ -1,11 +1,11 @@
-"""Writes that the disk refused the embedded engine, which ignores them.
+"""Detects writes of the embedded engine that the disk refused, which the engine ignores.
 
-chDB's file buffer drops what a `write` could not store (disk full, I/O error) and reports success:
-an insert is answered, a merge replaces good parts, and their files are cut short. The engine only
-counts such writes. So an insert counts as stored when that number has not changed since it began;
-and when it has changed, all tables are loaded again from their files, without the parts that are
-not whole. The parts that a merge replaced lie on the disk for another minute, and become active
-again. A server of ClickHouse reports such writes; nothing here is used for it.
+chDB's file buffer drops data that a `write` could not store (disk full, I/O error) and reports
+success: the insert is acknowledged, a merge replaces good parts, and their files are truncated. The
+engine only counts such writes. So an insert counts as stored only if that number has not changed
+since it began. If it has changed, all tables are reloaded from their files, without the incomplete
+parts. Parts replaced by a merge stay on disk for another minute, and become active again. A
+ClickHouse server reports failed writes; this module does nothing for it.
 """
 
 import logging
@@ -19,10 +19,24 @@ from typing import Any, Final, TypeVar
 from clickhouse_connect.driver.exceptions import DatabaseError
 
 from vedette.errors import UnavailableError, VedetteError
-from vedette.limits import RELOAD_ATTACH_S, RELOAD_ATTEMPT_S, RELOAD_KILL_S, RELOAD_WAIT_S
+from vedette.limits import Limit
 from vedette.store.engine.client_pool import Pool
 from vedette.store.engine.errors import CorruptPartError, domain_errors
 from vedette.store.engine.part_files import discard_unfinished
+
+RELOAD_WAIT_S: Limit[int] = 2
+"""Time that a reload of the tables after a failed write waits for searches before it kills them."""
+
+RELOAD_KILL_S: Limit[int] = 10
+"""Time that it then waits for their end before the reload is retried: a stream ends once its client
+reads on."""
+
+RELOAD_ATTACH_S: Limit[int] = 10
+"""Time for which it retries loading a table that is still in use."""
+
+RELOAD_ATTEMPT_S: Limit[float] = 0.05
+"""Interval between two attempts."""
+
 
 T = TypeVar("T")
 
@@ -38,10 +52,18 @@ _TABLES: Final = (
 _KILL: Final = "KILL QUERY WHERE query_kind = 'Select' ASYNC"
 
 CACHES: Final = (
-    "MARK", "INDEX MARK", "PRIMARY INDEX", "UNCOMPRESSED", "INDEX UNCOMPRESSED", "MMAP",
-    "QUERY CONDITION", "TEXT INDEX HEADER", "TEXT INDEX TOKENS", "TEXT INDEX POSTINGS",
-)  # fmt: skip
-"""Caches by the names of parts: the name of a part that was discarded is given again."""
+    "MARK",
+    "INDEX MARK",
+    "PRIMARY INDEX",
+    "UNCOMPRESSED",
+    "INDEX UNCOMPRESSED",
+    "MMAP",
+    "QUERY CONDITION",
+    "TEXT INDEX HEADER",
+    "TEXT INDEX TOKENS",
+    "TEXT INDEX POSTINGS",
+)
+"""Caches keyed by part name: the name of a discarded part is used again."""
 
 
 class FailedWrites:
@@ -55,31 +77,32 @@ class FailedWrites:
         *,
         is_watched: bool,
     ) -> None:
-        """`control` serves this object while `pools` are closed for a reload; `forget` drops what
-        is cached of the tables. Nothing is done unless `is_watched`."""
+        """`control` serves this object while `pools` are closed for a reload; `forget` drops cached
+        data of the tables. Does nothing unless `is_watched`."""
         self._control = control
         self._pools = pools
         self._forget = forget
         self._is_watched = is_watched
-        self._opened_s = time.time() - 1  # the engine cuts times of parts to whole seconds
+        self._opened_s = time.time() - 1  # the engine truncates times of parts to whole seconds
         self._lock = threading.Lock()
         self._detached: dict[str, Path] = {}
         self._is_stuck = False
         self.kills = 0
-        """How often all searches were ended for a reload."""
+        """Number of times that all searches were killed for a reload."""
         self.seen = self._count()
-        """Failed writes whose consequences are removed. Read it before a write, for `confirm`."""
+        """Number of failed writes whose damage is repaired. Read it before a write, for
+        `confirm`."""
 
     def confirm(self, seen: int) -> None:
-        """Raises UnavailableError if a write has failed since `seen` was read: then what was
-        written in between is not stored, and is gone when this has returned."""
+        """Raises UnavailableError if a write has failed since `seen` was read: then the writes in
+        between are not stored, and their leftovers are removed."""
         if self._count() != seen:
             self.reload()
             raise UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
 
     def reread(self, read: Callable[[], T]) -> T:
-        """The result of a read. Where it meets a corrupt part that a failed write has left, it is
-        done once more, after that part is gone."""
+        """Returns the result of a read. If it finds a corrupt part left by a failed write, removes
+        the part and repeats the read once."""
         seen = self.seen
         try:
             return read()
@@ -91,18 +114,18 @@ class FailedWrites:
 
     @property
     def is_behind(self) -> bool:
-        """Whether a write has failed of which the consequences are not removed yet."""
+        """Whether the damage of a failed write is not repaired yet."""
         return self._count() != self.seen
 
     def check(self) -> None:
-        """Raises UnavailableError while tables are loaded again or could not be."""
+        """Raises UnavailableError while tables are reloading or could not be reloaded."""
         if self._is_stuck:
             raise UnavailableError("the telemetry store cannot load its tables after a full disk")
 
     def reload(self) -> None:
-        """Loads all tables again if a write has failed since the last time. Waits for running
-        calls, and ends searches that take longer. Raises UnavailableError where it has to be
-        tried again; until then nobody is served."""
+        """Reloads all tables if a write has failed since the last reload. Waits for running calls,
+        and kills searches that take longer. Raises UnavailableError if the reload must be retried;
+        until then no call is served."""
         with self._lock:
             count = self._count()
             if count == self.seen and not self._is_stuck:
@@ -148,7 +171,8 @@ class FailedWrites:
                 )
 
     def _attach(self, name: str) -> None:
-        """The engine refuses while somebody looks at the list of tables, for example."""
+        """Attaches a table, with retries: the engine refuses, for example, while a query reads the
+        list of tables."""
         until_s = time.monotonic() + RELOAD_ATTACH_S
         while True:
             try:

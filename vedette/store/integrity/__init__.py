@@ -1,1 +1,1 @@
-"""Whether the telemetry store is whole: its identity, its directory, its damaged parts."""
+"""Integrity of the telemetry store: its identity, its directory, its damaged parts."""

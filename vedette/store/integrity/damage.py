@@ -1,9 +1,9 @@
 """Data parts that the engine cannot read.
 
-At start the engine moves a part with missing or truncated files to `detached/` and goes on without
-it (`broken-on-start`); answers then lack the part's rows. A part that is corrupt in the middle is
-found when a query reads it (`engine.unreadable_parts`), or by `verify_parts`. One whose files are
-gone altogether is found by the list of the last stop (`part_list.py`).
+At start the engine moves a part with missing or truncated files to `detached/` and continues
+without it (`broken-on-start`); results then lack the part's rows. Corruption in the middle of a
+part is found when a query reads it (`engine.unreadable_parts`), or by `verify_parts`. A part whose
+files are all gone is found by comparison with the list of the last stop (`part_list.py`).
 """
 
 import math
@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from vedette import limits
-from vedette.limits import PART_COUNT_BYTES_MAX
+from vedette.limits import Limit
 from vedette.store.engine.capabilities import WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.engine.errors import PartName
@@ -23,6 +22,13 @@ from vedette.store.integrity.part_list import ListedPart
 from vedette.store.partitions.lifecycle import list_partitions
 from vedette.store.partitions.partition import Partition, time_text
 from vedette.store.schema.tables import PARTITIONED, TABLES
+
+DAMAGE_AGE_S: Limit[int] = 10
+"""Maximum age of the list of damaged parts that searches and `/readyz` use."""
+
+PART_COUNT_BYTES_MAX: Limit[int] = 32
+"""Bytes read of a part's `count.txt`: a number, unless the file is damaged."""
+
 
 _BROKEN: Final = "startsWith(reason, 'broken')"
 
@@ -33,8 +39,8 @@ _lost: WeakKeyDictionary[Engine, tuple[ListedPart, ...]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class DamagedPart:
-    """`name` is the part's name before it was detached. Times are epoch milliseconds; the period
-    is that of the part's partition, 0 where it is unknown or not over."""
+    """A damaged part. `name` is its name before it was detached. `opened_ms` and `closed_ms` (epoch
+    milliseconds) are those of its partition, 0 if unknown or still open."""
 
     table: str
     name: str
@@ -42,15 +48,15 @@ class DamagedPart:
     opened_ms: int = 0
     closed_ms: int = 0
     row_count: int | None = None
-    """None where the part's files do not say."""
+    """None if the part's files do not state it."""
 
     @property
     def key(self) -> str:
-        """Names the part among those of all tables; without spaces."""
+        """Identifies the part among those of all tables; contains no spaces."""
         return f"{self.table}/{self.name}"
 
     def text(self) -> str:
-        """One line for people: logs, `/readyz`, commands."""
+        """Returns one line for logs, `/readyz` and commands."""
         rows = "unknown rows" if self.row_count is None else f"{self.row_count} rows"
         opened = time_text(self.opened_ms) if self.opened_ms else "unknown"
         closed = time_text(self.closed_ms) if self.closed_ms else "now"
@@ -66,10 +72,11 @@ class _Cached:
 
 
 def damaged_parts(engine: Engine) -> tuple[DamagedPart, ...]:
-    """Parts that answers lack. At most `limits.DAMAGE_AGE_S` old, since every search calls this;
-    parts that a query found corrupt are in it at once. Raises UnavailableError."""
+    """Returns the parts that results lack. The list is at most `limits.DAMAGE_AGE_S` old, since
+    every search calls this; parts that a query found corrupt appear at once. Raises
+    UnavailableError."""
     cached, unreadable = _cache.get(engine.root, _Cached()), engine.unreadable_parts
-    is_fresh = time.monotonic() - cached.read_s < limits.DAMAGE_AGE_S
+    is_fresh = time.monotonic() - cached.read_s < DAMAGE_AGE_S
     if not is_fresh or cached.unreadable != unreadable:
         parts = (
             *_detached(engine),
@@ -81,19 +88,19 @@ def damaged_parts(engine: Engine) -> tuple[DamagedPart, ...]:
 
 
 def note_lost(engine: Engine, parts: Iterable[ListedPart]) -> None:
-    """These are damaged parts from now on (`part_list.lost_parts`)."""
+    """Adds lost parts (`part_list.lost_parts`) to the damaged parts."""
     _lost[engine.root] = tuple(parts)
     _cache.pop(engine.root, None)
 
 
 def known_damage(engine: Engine) -> tuple[DamagedPart, ...]:
-    """`damaged_parts` as last read, without a query: for health checks."""
+    """Returns the last result of `damaged_parts` without a query, for health checks."""
     return _cache.get(engine.root, _Cached()).parts
 
 
 def verify_parts(engine: Engine) -> tuple[DamagedPart, ...]:
-    """Reads every part of every table and compares checksums, besides `damaged_parts`. Reads the
-    whole store: seconds per gigabyte."""
+    """Returns `damaged_parts` and the parts with wrong checksums. Reads the whole store: seconds
+    per gigabyte."""
     failed = []
     for table in TABLES:
         storage = engine.capabilities.storage(table.name) if table.sharded else table.name
@@ -104,7 +111,8 @@ def verify_parts(engine: Engine) -> tuple[DamagedPart, ...]:
 
 
 def _failed_checks(engine: Engine, storage: str) -> list[str]:
-    """The driver reads any statement but SELECT as tab-separated text: part, 1 or 0, message."""
+    """Returns the parts that fail CHECK TABLE. The driver returns the result of any statement but
+    SELECT as tab-separated text: part, 1 or 0, message."""
     rows = engine.query(f"CHECK TABLE `{storage}`").rows
     lines = "\t".join(map(str, rows[0])).split("\n") if rows else []
     checks = [line.split("\t") for line in lines]
@@ -162,7 +170,7 @@ def _gone(engine: Engine) -> list[DamagedPart]:
     lost = _lost.get(engine.root, ())
     periods = _periods(engine) if lost else {}
     return [
-        _in_period(*(one.table, one.name, "gone", one.name.split("_")[0], one.row_count), periods)
+        _in_period(one.table, one.name, "gone", one.name.split("_")[0], one.row_count, periods)
         for one in lost
     ]
 
@@ -197,7 +205,8 @@ def _rows(engine: Engine, name: PartName) -> int | None:
 
 
 def _row_count(part: Path) -> int | None:
-    """`count.txt` of a part on this machine; None for one of a cluster, or where it is gone."""
+    """Returns the number in `count.txt` of a part on this machine; None on a cluster, or if the
+    file is gone."""
     try:
         with (part / "count.txt").open("rb") as file:
             return int(file.read(PART_COUNT_BYTES_MAX))

@@ -1,11 +1,11 @@
-"""The identity of a telemetry store: a random id that its state database has, too.
+"""The identity of a telemetry store: a random id that is also in its state database.
 
-Telemetry names sensors by numbers that the state database gives out. With a state database that
-is new, older or another's, those numbers mean other hosts, and records of new hosts are taken for
+Telemetry names sensors by numbers that the state database assigns. With a new, older or foreign
+state database, those numbers refer to other hosts, and records of new hosts are mistaken for
 duplicates. `bootstrap/store_identity.py` compares the two ids at every start.
 
-Made here, not with the other tables: its existence distinguishes an older store from a new one,
-and the table names it holds show which definitions were lost.
+The table is created here, not with the other tables: its existence distinguishes an older store
+from a new one, and its list of table names shows which definitions were lost.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ IDENTITY: Final = Table(
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host that telemetry names, as the state database knows it."""
+    """A host in the telemetry, with the attributes that the state database has."""
 
     sensor_id: int
     hostname: str
@@ -36,9 +36,10 @@ class Host:
 
 
 def check_tables(engine: Engine) -> None:
-    """Call it before tables are made: a table whose definition is gone would be made anew, empty.
+    """Checks that no table is missing. Call it before tables are created: a table whose definition
+    is gone would be created again, empty.
 
-    Raises StartError that names the tables that are missing.
+    Raises StartError that names the missing tables.
     """
     existing = _existing_tables(engine)
     if IDENTITY.name not in existing:
@@ -53,7 +54,7 @@ def check_tables(engine: Engine) -> None:
 
 
 def read_store_id(engine: Engine) -> str | None:
-    """None in a new store, and in one that an older version made."""
+    """Returns the store id; None for a new store, and for one that an older version created."""
     if IDENTITY.name not in _existing_tables(engine):
         return None
     found = engine.query(f"SELECT store_id FROM {IDENTITY.name} ORDER BY noted DESC LIMIT 1").rows
@@ -61,7 +62,7 @@ def read_store_id(engine: Engine) -> str | None:
 
 
 def write_store_id(engine: Engine, store_id: str) -> None:
-    """Idempotent; durable when it returns."""
+    """Writes the store id and table names. Idempotent; durable on return."""
     for statement in definitions(IDENTITY, engine.capabilities):
         engine.command(statement)
     tables = sorted(_table_names())
@@ -73,13 +74,13 @@ def write_store_id(engine: Engine, store_id: str) -> None:
 
 
 def has_current_tables(engine: Engine) -> bool:
-    """Whether the table names written last are this version's."""
+    """Whether the table names written last are those of this version."""
     found = engine.query(f"SELECT tables FROM {IDENTITY.name} ORDER BY noted DESC LIMIT 1").rows
     return bool(found) and set(found[0][0]) == _table_names()
 
 
 def newest_sensor_id(engine: Engine) -> int:
-    """The largest sensor number that telemetry names; 0 without telemetry."""
+    """Returns the largest sensor number in the telemetry; 0 without telemetry."""
     found = engine.query(
         "SELECT max(newest) FROM (SELECT max(sensor_id) AS newest FROM segment "
         "UNION ALL SELECT max(sensor_id) FROM record)"
@@ -94,7 +95,7 @@ def is_unused(engine: Engine) -> bool:
 
 
 def read_hosts(engine: Engine) -> list[Host]:
-    """All hosts of mounted partitions, by sensor number."""
+    """Returns all hosts of mounted partitions, by sensor number."""
     found = engine.query(
         "SELECT sensor_id, argMax(hostname, seen), argMax(os, seen) FROM ("
         "SELECT sensor_id, hostname, os_type AS os, last_server_update AS seen FROM segment "

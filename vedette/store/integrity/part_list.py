@@ -1,8 +1,8 @@
-"""Lists the data parts of an embedded store, to notice those whose files were taken away.
+"""Lists the data parts of an embedded store, to detect parts whose files were removed.
 
-The engine keeps no such list: a part whose directory is gone was never there, and answers lack its
-rows without a word. So parts are listed when the store is closed and compared when it is opened
-next. After a kill there is no list, and nothing is compared.
+The engine keeps no such list: it ignores a part whose directory is gone, and results silently lack
+its rows. So parts are listed when the store is closed and compared when it is opened next. After a
+kill there is no list, and nothing is compared.
 """
 
 from collections.abc import Iterable
@@ -15,27 +15,27 @@ from vedette.store.schema.tables import PARTITIONED
 
 _ACTIVE: Final = "name, rows * active, hash_of_all_files"
 _DETACHED: Final = "if(reason = '', name, substring(name, length(reason) + 2)), 0, ''"
-"""A part that the engine has put aside is named after why, too."""
+"""The name of a detached part is prefixed with the reason."""
 _ROWS_DIGITS: Final = 19
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ListedPart:
-    """A part that answers were made of."""
+    """An active part with rows."""
 
     table: str
     name: str
     row_count: int
     digest: str
-    """Of its files: a part that comes later can have the name of one that is gone."""
+    """Hash of its files: a later part can have the name of a lost one."""
 
     def text(self) -> str:
-        """Without spaces; `read_parts` reads it."""
+        """Returns the part as a word without spaces; `read_parts` parses it."""
         return f"{self.table}/{self.name}:{self.row_count}:{self.digest}"
 
 
 def read_parts(text: str) -> list[ListedPart]:
-    """Of `ListedPart.text`, with spaces between; what is none is left out."""
+    """Parses words of `ListedPart.text`, separated by spaces; ignores invalid ones."""
     return [part for word in text.split() if (part := _part(word)) is not None]
 
 
@@ -48,17 +48,17 @@ def _part(word: str) -> ListedPart | None:
 
 
 def list_parts(engine: Engine) -> list[ListedPart]:
-    """The parts with rows. Raises UnavailableError."""
+    """Returns the parts with rows. Raises UnavailableError."""
     return [one for one in _stored(engine, _ACTIVE, "parts") if one.row_count]
 
 
 def lost_parts(
     engine: Engine, before: Iterable[ListedPart], earlier: Iterable[ListedPart] = ()
 ) -> list[ListedPart]:
-    """Those of `before` whose rows are in no part any more: neither in one that it was merged into
-    or was made of, nor in one that is detached. `earlier` are parts that were lost already and are
-    until they are back themselves: parts that came since can have the same blocks. Deleted and
-    unmounted partitions lose none. Raises UnavailableError."""
+    """Returns the parts of `before` whose rows are in no part any more: neither in a part merged
+    from them, nor in their source parts, nor in a detached part. `earlier` lists parts that were
+    already lost; they stay lost until they are back themselves, because newer parts can have the
+    same blocks. Deleted and unmounted partitions lose none. Raises UnavailableError."""
     mounted = {str(one.opened_ms) for one in list_partitions(engine) if one.state != "cold"}
     active, blocks = list_parts(engine), _Blocks()
     for one in (*active, *_stored(engine, _DETACHED, "detached_parts")):
@@ -72,7 +72,7 @@ def lost_parts(
 
 
 class _Blocks:
-    """Which blocks are where, by table and partition."""
+    """The block ranges of all parts, by table and partition."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -83,8 +83,8 @@ class _Blocks:
             self._found.setdefault((part.table, partition), []).append((first, last))
 
     def has(self, part: ListedPart) -> bool:
-        """Whether a part has all blocks of this one, or parts within it have the first and the
-        last: numbers in between may never have been of its partition."""
+        """Whether a part covers all blocks of this part, or parts within it cover the first and the
+        last block: numbers in between may never have belonged to its partition."""
         if (name := _named(part.name)) is None:
             return True
         partition, first, last = name
@@ -95,8 +95,8 @@ class _Blocks:
 
 
 def _named(name: str) -> tuple[str, int, int] | None:
-    """Partition, first and last block of a part. Level and mutation are behind them; None for
-    what is named otherwise."""
+    """Returns partition, first and last block of a part from its name (level and mutation follow);
+    None for names of another form."""
     partition, *numbers = name.split("_")
     if not partition or len(numbers) not in (3, 4) or not all(one.isdecimal() for one in numbers):
         return None

@@ -1,4 +1,5 @@
-"""What goes for good when a time partition is deleted (docs/api-objects.md#time-partition)."""
+"""The content that the deletion of a time partition removes
+(docs/api-objects.md#time-partition)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from vedette.store.partitions.partition import WRITER, Partition
 _EVENTS: Final = " + ".join(f"{kind.name}_count" for kind in EVENT_KINDS)
 
 _ON_SHARDS: Final = {"distributed_product_mode": "local"}
-"""All rows of a process are on the shard of its sensor."""
+"""Subqueries run on each shard: all rows of a process are on the shard of its sensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What a partition holds of one day (`YYYY-MM-DD`, UTC) of the server's windows."""
+    """Content of a partition on one day (`YYYY-MM-DD`, UTC) of the server's windows."""
 
     day: str
     segments: int
@@ -28,25 +29,26 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the deletion of a partition takes away. Of one that is unmounted nothing can be read:
-    `days` is empty then and the counts are None."""
+    """The content that the deletion of a partition removes. An unmounted partition cannot be read:
+    then `days` is empty and the counts are None."""
 
     partition: Partition
     days: Sequence[Day] = ()
     segments: int | None = None
     events: int | None = None
     processes: int | None = None
-    """That have a segment in it."""
+    """Processes with a segment in the partition."""
     hosts: int | None = None
     alerts: int | None = None
-    """Whose process has segments in no other mounted partition: nothing is left to look at."""
+    """Alerts whose process has segments in no other mounted partition, so that nothing is left to
+    examine."""
     open_alerts: int | None = None
-    """Those of them that nobody has closed."""
+    """Number of these alerts that are not closed."""
 
 
 def content(engine: Engine, name: str) -> Content:
-    """What a deletion of this partition would take away. Raises NotFoundError; ConflictError for
-    the hot one, which cannot be deleted."""
+    """Returns the content of a partition. Raises NotFoundError; ConflictError for the hot
+    partition, which cannot be deleted."""
     partition = find_partition(engine, name)
     if partition.state == "hot":
         raise ConflictError(f"{WRITER} is the partition that is written to: it cannot be deleted")
@@ -77,7 +79,7 @@ def _days(engine: Engine, opened_ms: int) -> list[Day]:
 
 
 def _processes(engine: Engine, opened_ms: int) -> int:
-    # In the order of the table's key: no set of all of them is held in memory.
+    # In the order of the table's key, without a set of all processes in memory.
     found = engine.query(
         "SELECT count() FROM (SELECT process_id FROM process "
         "WHERE partition_ms = {opened:UInt64} GROUP BY process_id)",
@@ -98,8 +100,8 @@ def _hosts(engine: Engine, opened_ms: int) -> int:
 
 
 def _blind_alerts(engine: Engine, opened_ms: int) -> tuple[int, int]:
-    """Alerts whose process is stored in this partition alone, and how many of them are closed. An
-    alert is younger than the partition of its process."""
+    """Returns (alerts whose process is stored only in this partition, number of closed ones among
+    them). An alert is newer than the partition of its process."""
     since = "created_time >= fromUnixTimestamp64Milli({opened:Int64}, 'UTC')"
     of_alerts = f"SELECT process_id FROM alert WHERE {since} AND process_id != ''"
     only_here = (

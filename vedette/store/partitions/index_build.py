@@ -1,12 +1,12 @@
 """Builds the suffix-token indexes (`model/suffix_columns.py`) of closed partitions, and lists the
 partitions that have them.
 
-Building them costs as much CPU time as an insert and half of that again in every merge, so inserts
-and merges leave out all but a few (`store/schema/merge_indexes.py`). They are built once, by a
-mutation, when a partition is closed and merged to one part. The blocks of that part are recorded
-(table `settled`); when late rows change them, the indexes are built again.
+Building them costs as much CPU time as an insert, and half of that again in every merge. So inserts
+and merges omit all but a few (`store/schema/merge_indexes.py`). A mutation builds them once, when a
+partition is closed and merged to one part. The blocks of that part are recorded (table `settled`);
+when late rows change them, the indexes are built again.
 
-The answer may be some seconds old, or wrong: searches give the same result without an index.
+The list may be some seconds old, or wrong: searches give the same result without an index.
 """
 
 import math
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from vedette.limits import SUFFIX_INDEXES_CACHE_S, UNINDEXED_ROWS_MAX
+from vedette.limits import Limit
 from vedette.model.suffix_columns import MERGED_SUFFIX_COLUMNS, SUFFIX_COLUMNS, suffix_index_name
 from vedette.query.compile.suffix_index import SuffixIndexes
 from vedette.store.engine.capabilities import WHO_ANSWERS
@@ -24,12 +24,20 @@ from vedette.store.engine.client import Engine, Settings
 from vedette.store.partitions.lifecycle import hot_partition
 from vedette.store.schema.merge_indexes import merged_after
 
+SUFFIX_INDEXES_CACHE_S: Limit[int] = 10
+"""Maximum age of the cached list of indexed partitions: building indexes takes minutes."""
+
+UNINDEXED_ROWS_MAX: Limit[int] = 4_000
+"""Rows without an index for which evaluating the expression takes no longer than reading other
+indexes: the inserts of some seconds, until they are merged."""
+
+
 _known: WeakKeyDictionary[Engine, tuple[float, SuffixIndexes]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def suffix_indexes(engine: Engine) -> SuffixIndexes:
-    """Which partitions have the indexes, cached for some seconds."""
+    """Returns the partitions that have the indexes, cached for some seconds."""
     now = time.monotonic()
     with _lock:
         since, found = _known.get(engine.root, (-math.inf, SuffixIndexes()))
@@ -56,9 +64,9 @@ def _indexed(
 
 
 def index_next_partition(engine: Engine) -> int | None:
-    """One step of building the indexes of the oldest closed partition that is one part and lacks
-    them: start the mutation, or record that it is done. Does not block. Returns the partition's
-    opening time, None when there is nothing to do."""
+    """Runs one step of building the indexes of the oldest closed partition that is one part and
+    lacks them: starts the mutation, or records that it is done. Does not block. Returns the
+    partition's opening time; None if there is nothing to do."""
     noted, hot = _noted(engine), hot_partition(engine)
     for opened_ms, parts in sorted(_parts(engine).items()):
         if parts.count != 1 or opened_ms == hot or noted.get(opened_ms) == (parts.blocks, True):
@@ -110,15 +118,15 @@ def _note(engine: Engine, opened_ms: int, blocks: int, *, is_made: bool) -> None
 
 
 def _noted(engine: Engine) -> dict[int, tuple[int, bool]]:
-    """By partition: `_Parts.blocks` when the build was started, and whether it is done."""
+    """Maps partition to (`_Parts.blocks` when the build was started, whether it is done)."""
     found = engine.query("SELECT opened_ms, blocks, is_made FROM settled ORDER BY noted")
     return {row[0]: (row[1], bool(row[2])) for row in found.rows}
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Parts of a partition: the greatest count on any server; a hash of their blocks, levels and
-    indexes to build; and the rows of unmerged parts, the most on any server."""
+    """Parts of a partition: the largest number on any server; a hash of their blocks, levels and
+    indexes to build; and the largest number of rows in unmerged parts on any server."""
 
     count: int
     blocks: int

@@ -12,11 +12,20 @@ from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
 from vedette.errors import ConflictError, NotFoundError
-from vedette.limits import PARTITION_COMMAND_S, PARTITIONS_CACHE_S
+from vedette.limits import Limit
 from vedette.store.engine.capabilities import EVERY_REPLICA, WHO_ANSWERS
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.partition import WRITER, Partition, State, partition_name
 from vedette.store.schema.tables import PARTITIONED
+
+PARTITION_COMMAND_S: Limit[int] = 30
+"""Time that a change of a partition waits for the available servers of a cluster. It takes them
+milliseconds, and commits wait meanwhile."""
+
+PARTITIONS_CACHE_S: Limit[int] = 1
+"""Maximum age of the cached list of partitions: searches are more frequent than changes of
+partitions."""
+
 
 _Intended = dict[int, tuple[State, int, bool]]
 
@@ -24,7 +33,7 @@ _cache: WeakKeyDictionary[Engine, tuple[float, _Intended]] = WeakKeyDictionary()
 
 
 def hot_partition(engine: Engine) -> int | None:
-    """Opening time (epoch ms) of the hot partition; None in a new store."""
+    """Returns the opening time (epoch ms) of the hot partition; None for a new store."""
     return _hot(_intended(engine))
 
 
@@ -35,15 +44,15 @@ def _hot(intended: _Intended) -> int | None:
 
 
 def writable(engine: Engine) -> tuple[int, frozenset[int]]:
-    """`hot_partition` (0: none) and `unmounted` of one moment."""
+    """Returns `hot_partition` (0: none) and `unmounted` as of the same moment."""
     intended = _intended(engine)
     return _hot(intended) or 0, _unmounted(intended)
 
 
 def open_partition(engine: Engine, opened_ms: int) -> None:
-    """Open a partition and make the previous one warm.
+    """Opens a partition and makes the previous one warm.
 
-    The writer calls this between two commits, on a window's edge, before it writes there.
+    The writer calls this between two commits, at the edge of a window, before it writes there.
     """
     for older, (state, _, mounted) in _intended(engine).items():
         if state == "hot" and older < opened_ms:
@@ -52,7 +61,7 @@ def open_partition(engine: Engine, opened_ms: int) -> None:
 
 
 def list_partitions(engine: Engine) -> list[Partition]:
-    """All partitions that are not deleted, newest first."""
+    """Returns all partitions that are not deleted, newest first."""
     active = _sizes(engine, "parts", "active AND ")
     detached = _sizes(engine, "detached_parts", "")
     directory = _directory(engine)
@@ -78,7 +87,7 @@ def list_partitions(engine: Engine) -> list[Partition]:
 
 
 def find_partition(engine: Engine, name: str) -> Partition:
-    """The partition with this name. Raises NotFoundError."""
+    """Returns the partition with this name. Raises NotFoundError."""
     for partition in list_partitions(engine):
         if name in (partition.name, partition_name(partition.opened_ms)):
             return partition
@@ -86,9 +95,9 @@ def find_partition(engine: Engine, name: str) -> Partition:
 
 
 def unmount(engine: Engine, name: str) -> Partition:
-    """Make a warm partition cold: its files stay, reads do not see it. Idempotent.
+    """Makes a warm partition cold: its files stay, but reads exclude it. Idempotent.
 
-    Raises NotFoundError, and ConflictError for the hot one.
+    Raises NotFoundError, and ConflictError for the hot partition.
     """
     partition = _movable(engine, name, "unmounted")
     _record(engine, partition.opened_ms, "cold", partition.closed_ms, user_mounted=False)
@@ -97,14 +106,15 @@ def unmount(engine: Engine, name: str) -> Partition:
 
 
 def announce(engine: Engine, name: str, state: Literal["cold", "deleted"]) -> None:
-    """Records what `unmount` or `delete` is going to do, before any row is out of reach: servers
-    that read it write nothing more there. Raises as they do."""
+    """Records the state that `unmount` or `delete` is going to set, before any row becomes
+    unavailable: servers that read it stop writing to the partition. Raises the same errors."""
     partition = _movable(engine, name, "unmounted" if state == "cold" else "deleted")
     _record(engine, partition.opened_ms, state, partition.closed_ms, user_mounted=False)
 
 
 def mount(engine: Engine, name: str) -> Partition:
-    """Make a cold partition warm again. Raises NotFoundError; ConflictError for the hot one."""
+    """Makes a cold partition warm again. Raises NotFoundError; ConflictError for the hot
+    partition."""
     partition = _movable(engine, name, "mounted")
     if partition.state == "cold":
         _record(engine, partition.opened_ms, "warm", partition.closed_ms, user_mounted=True)
@@ -113,7 +123,8 @@ def mount(engine: Engine, name: str) -> Partition:
 
 
 def delete(engine: Engine, name: str) -> Partition:
-    """Remove a warm or cold partition for good. Raises NotFoundError; ConflictError if hot."""
+    """Deletes a warm or cold partition permanently. Raises NotFoundError; ConflictError for the hot
+    partition."""
     partition = _movable(engine, name, "deleted")
     _record(engine, partition.opened_ms, "deleted", partition.closed_ms, user_mounted=False)
     _drop(engine, partition.opened_ms)
@@ -121,7 +132,7 @@ def delete(engine: Engine, name: str) -> Partition:
 
 
 def recover(engine: Engine) -> None:
-    """Complete changes that a crash interrupted: bring partitions to their intended states."""
+    """Completes changes that a crash interrupted: brings partitions to their intended states."""
     active = _present(engine, "parts", "active AND ")
     detached = _present(engine, "detached_parts", "")
     for opened_ms, (state, _, _) in _intended(engine).items():
@@ -135,8 +146,8 @@ def recover(engine: Engine) -> None:
 
 
 def drop_leftovers(engine: Engine) -> None:
-    """Removes what servers still have of deleted partitions that were unmounted. Of the replicas of
-    a shard one does so each time, and one that was away has them when it is back: repeat it."""
+    """Removes leftovers of deleted partitions that were unmounted. Each call cleans up one replica
+    of a shard, and a replica that was away has leftovers when it is back, so repeat it."""
     detached = _present(engine, "detached_parts", "")
     for opened_ms, (state, _, _) in _intended(engine).items():
         if state == "deleted" and str(opened_ms) in detached:
@@ -145,7 +156,7 @@ def drop_leftovers(engine: Engine) -> None:
 
 
 def unmounted(engine: Engine) -> frozenset[int]:
-    """Opening times of cold and deleted partitions, which must not be written to."""
+    """Returns the opening times of cold and deleted partitions, which must not be written to."""
     return _unmounted(_intended(engine))
 
 
@@ -156,14 +167,14 @@ def _unmounted(intended: _Intended) -> frozenset[int]:
 
 
 def cold_partitions(engine: Engine) -> list[int]:
-    """Closing times (epoch ms) of cold partitions, which searches do not see. Changes by other
-    servers appear within a second."""
+    """Returns the closing times (epoch ms) of cold partitions, which searches exclude. Changes by
+    other servers appear within a second."""
     return [closed_ms for state, closed_ms, _ in _recent(engine).values() if state == "cold"]
 
 
 def periods(engine: Engine) -> list[tuple[int, int, State]]:
-    """Opening and closing times (epoch ms; 0: open) and states of all partitions that are not
-    deleted, cached for a second."""
+    """Returns (opening time, closing time, state) of all partitions that are not deleted, cached
+    for a second. Times are epoch ms; closing time 0: open."""
     return [
         (opened_ms, closed_ms, state)
         for opened_ms, (state, closed_ms, _) in _recent(engine).items()
@@ -172,18 +183,18 @@ def periods(engine: Engine) -> list[tuple[int, int, State]]:
 
 
 def open_partitions(engine: Engine) -> list[int]:
-    """Opening times of hot partitions, cached for a second: at most one, unless another server is
-    rolling."""
+    """Returns the opening times of hot partitions, cached for a second: at most one, unless another
+    server is rolling."""
     return [opened_ms for opened_ms, (state, _, _) in _recent(engine).items() if state == "hot"]
 
 
 def closed_partitions(engine: Engine) -> list[int]:
-    """Opening times of warm partitions, cached for a second."""
+    """Returns the opening times of warm partitions, cached for a second."""
     return [opened_ms for opened_ms, (state, _, _) in _recent(engine).items() if state == "warm"]
 
 
 def free_disk_bytes(engine: Engine) -> int:
-    """Free bytes on the fullest disk of the servers that answer."""
+    """Returns the free bytes on the fullest disk of the servers that answer."""
     disks = engine.capabilities.system("disks")
     found = engine.query(f"SELECT min(free_space) FROM {disks}", settings=WHO_ANSWERS)
     free: int = found.rows[0][0]
@@ -215,14 +226,14 @@ def _drop(engine: Engine, opened_ms: int) -> None:
 
 
 def _drop_detached(engine: Engine, table: str, opened_ms: int) -> None:
-    """Of the replicas of a shard one does so each time."""
+    """Drops the detached parts of a partition. Each call cleans up one replica of a shard."""
     command = f"DROP DETACHED PARTITION ID '{opened_ms:d}'"
     _alter(engine, table, command, "allow_drop_detached = 1")
 
 
 def _alter(engine: Engine, table: str, command: str, *settings: str) -> None:
-    """Commits wait meanwhile: it does not wait for a server that is away, which does the same once
-    it is back."""
+    """Runs an ALTER TABLE. Commits wait meanwhile, so it does not wait for unavailable servers,
+    which execute it when they are back."""
     capabilities = engine.capabilities
     if capabilities.on_cluster:
         settings += _WHO_IS_THERE
@@ -239,7 +250,7 @@ _WHO_IS_THERE: Final = (
 
 
 def _recent(engine: Engine) -> _Intended:
-    """`_intended`, cached for a second, since every search calls it."""
+    """Like `_intended`, cached for a second, since every search calls it."""
     since, found = _cache.get(engine.root, (-math.inf, {}))
     if time.monotonic() - since > PARTITIONS_CACHE_S:
         since, found = time.monotonic(), _intended(engine)
@@ -248,15 +259,16 @@ def _recent(engine: Engine) -> _Intended:
 
 
 def _intended(engine: Engine) -> _Intended:
-    """State, closing time and whether a user mounted it, by opening time."""
+    """Maps opening time to (state, closing time, whether a user mounted it)."""
     # Grouping a few rows here is faster than in the engine.
     intended = {row[0]: (row[1], row[2], bool(row[3])) for row in _changes(engine)}
     return dict(sorted(intended.items()))
 
 
 def _changes(engine: Engine) -> list[tuple[int, State, int, int, int]]:
-    """Opening time, state, closing time, whether a user mounted it, and version, in their order.
-    Asked of all servers: one that lags would have others write to what is being unmounted."""
+    """Returns (opening time, state, closing time, whether a user mounted it, version), ordered by
+    version. Queries all servers: with the state of a lagging server, other servers would write to a
+    partition that is being unmounted."""
     return list(
         engine.query(
             "SELECT DISTINCT opened_ms, state, closed_ms, user_mounted, version "
@@ -284,8 +296,8 @@ def _record(
 
 
 def _sizes(engine: Engine, table: str, condition: str) -> dict[str, tuple[int, int, int]]:
-    """Bytes of all tables, rows and parts of `segment`, by partition; of one replica of each
-    shard."""
+    """Maps partition to (bytes of all tables, rows and parts of `segment`), from one replica of
+    each shard."""
     rows = "sumIf(rows, table = {segment:String})" if table == "parts" else "0"
     found = engine.query(
         f"SELECT partition_id, sum(bytes_on_disk), {rows}, countIf(table = {{segment:String}}) "
@@ -297,7 +309,7 @@ def _sizes(engine: Engine, table: str, condition: str) -> dict[str, tuple[int, i
 
 
 def _present(engine: Engine, table: str, condition: str) -> set[str]:
-    """Partitions that any server that answers has parts of."""
+    """Returns the partitions of which any answering server has parts."""
     found = engine.query(
         f"SELECT DISTINCT partition_id FROM {engine.capabilities.system(table)} "
         f"WHERE {condition}{_PARTITIONED}",

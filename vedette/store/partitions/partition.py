@@ -12,7 +12,7 @@ WRITER = "writer"
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """`opened_ms` is the partition's key; `closed_ms` is 0 for the hot one."""
+    """A time partition. `opened_ms` is its key; `closed_ms` is 0 for the hot partition."""
 
     opened_ms: int
     closed_ms: int
@@ -29,12 +29,13 @@ class Partition:
 
 
 def partition_name(opened_ms: int) -> str:
-    """The name of a partition by its opening time; partitions open at least a second apart."""
+    """Returns the name of a partition by its opening time; partitions open at least a second
+    apart."""
     return _instant(opened_ms).strftime("events_%Y_%m_%d_%H%M%S")
 
 
 def time_text(time_ms: int) -> str:
-    """A time in epoch milliseconds as ISO 8601 with microseconds, UTC."""
+    """Returns a time in epoch milliseconds as ISO 8601 with microseconds, UTC."""
     return _instant(time_ms).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -1,1 +1,1 @@
-"""How a search is run: `choose.py` picks a `Plan`; scope, bounds and index lookups serve it."""
+"""Plans of searches: `choose.py` picks a `Plan`, using scope, bounds and index lookups."""

@@ -1,25 +1,25 @@
-"""The one place that decides how a search of segments is run.
+"""The only module that decides how a search of segments is run.
 
-Inputs: what the compiled condition offers (`Condition.narrowings`, `found`, `apart`), how many
-rows the indexes count for it, and which partitions are closed. Output: a `Plan`. Which suffix
-indexes the condition uses was decided before, by what the store has
+Inputs: the options of the compiled condition (`Condition.narrowings`, `found`, `apart`), the number
+of rows that the indexes count for it, and the closed partitions. Output: a `Plan`. The suffix
+indexes that the condition uses were chosen before, from those that the store has
 (`partitions/index_build.suffix_indexes`).
 
-    no row in an index                 NoMatch
-    few segments, found by the query   FewSegments, with a fallback to one of the following
-    up to limits.PREFILTER_PLACES_MAX places            PlaceLookup
-    up to PREFILTER_ROWS_MAX rows      SubqueryPrefilter, where a text index finds them
-    more, or no index applies          FullScan: a set would cost more than it saves
+    no row in an index                            NoMatch
+    few segments, found by the query              FewSegments, with a fallback to a plan below
+    up to limits.PREFILTER_PLACES_MAX places      PlaceLookup
+    up to PREFILTER_ROWS_MAX rows                 SubqueryPrefilter, if a text index finds them
+    more, or no index applies                     FullScan: a set would cost more than it saves
 
-Counting takes a few milliseconds an index. Rows that are committed between the count and the search
-may be missing from the answer, as if the search had begun earlier.
+Counting takes a few milliseconds per index. Rows committed between the count and the search may be
+missing from the result, as if the search had begun earlier.
 """
 
 from dataclasses import replace
 from typing import Final, assert_never
 
 from vedette import limits
-from vedette.limits import FEW_SEGMENTS_EVENT_TESTS_MAX, PREFILTER_ROWS_MAX
+from vedette.limits import Limit
 from vedette.model.columns import METADATA
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
@@ -55,13 +55,20 @@ from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import MERGES
 from vedette.store.sql.scope_filter import PLACE, scope_params
 
+PREFILTER_ROWS_MAX: Limit[int] = 200_000
+"""Number of partial rows up to which building a set pays off."""
+
+FEW_SEGMENTS_EVENT_TESTS_MAX: Limit[int] = 2
+"""Subqueries for events in a condition that `FewSegments` may run."""
+
+
 _MERGED_BY_MAX: Final = frozenset(
     column.name for column in METADATA if column.type == "time" and MERGES[column.name] == "max"
 )
 
 
 def choose_plan(engine: Engine, where: Condition, scope: Scope, want: Want, reach: Reach) -> Plan:
-    """The plan of a search.
+    """Returns the plan of a search.
 
     Raises UnavailableError (`deadline`) when choosing takes longer than `reach` allows.
     """
@@ -76,7 +83,8 @@ def choose_plan(engine: Engine, where: Condition, scope: Scope, want: Want, reac
 def choose_fallback(
     engine: Engine, where: Condition, scope: Scope, want: Want, fallback: Fallback, reach: Reach
 ) -> Plan:
-    """The plan that replaces one whose access has too many rows. It has no fallback itself.
+    """Returns the plan that replaces a plan whose access has too many rows. It has no fallback
+    itself.
 
     Raises UnavailableError (`deadline`).
     """
@@ -97,8 +105,8 @@ def _ranking(access: Access, want: Want) -> Ranking:
 
 
 def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) -> NoMatch | Scan:
-    """The access with the fewest rows that works for pages, groups and facets. Its condition has
-    the same answers in this scope only: which binaries there are depends on who saw them.
+    """Returns the access with the fewest rows that works for pages, groups and facets. Its
+    condition is valid in this scope only: the binaries depend on the sensors that reported them.
 
     Raises UnavailableError (`deadline`) when it takes longer than `reach` allows.
     """
@@ -121,7 +129,7 @@ def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) ->
         and not where.of_processes
         and ranked[0].is_token_lookup
     ):
-        # Any other set costs more than the tests of events that it saves.
+        # Any other set costs more than the event tests that it saves.
         keys = f"({PLACE}) IN ({rows_sql(PLACE, ranked[0])})"
         return SubqueryPrefilter(where.within_narrowing(keys, ranked[0]), least)
     return FullScan(where)
@@ -130,10 +138,10 @@ def choose_scan(engine: Engine, where: Condition, scope: Scope, reach: Reach) ->
 def choose_few_segments(
     engine: Engine, where: Condition, scope: Scope, reach: Reach
 ) -> NoMatch | FewSegments | None:
-    """`FewSegments` where the condition is simple enough and promises few rows; else None.
+    """Returns `FewSegments` if the condition is simple enough and promises few rows; else None.
 
-    In partitions that are written to, where parts overlap and merging is dear, no count is needed
-    beforehand; in closed partitions merging is cheap, so there the answers have to be few.
+    In hot partitions, where parts overlap and merging is expensive, no prior count is needed. In
+    closed partitions merging is cheap, so the count must be small.
     """
     if where.sql == NOWHERE.sql:
         return NoMatch()
@@ -155,8 +163,8 @@ def choose_few_segments(
 
 
 def choose_ranking(where: Condition, order: Order, rows: int) -> Ranking:
-    """How the first page is found. `TopByKey` and `TopByEvent` may turn out to have too many rows;
-    then `MergedSort` is run."""
+    """Chooses how the first page is found. `TopByKey` and `TopByEvent` may turn out to have too
+    many rows; then `MergedSort` is run."""
     if not rows:
         return CountOnly()
     if can_rank_by_key(where, order):
@@ -167,15 +175,15 @@ def choose_ranking(where: Condition, order: Order, rows: int) -> Ranking:
 
 
 def can_rank_by_key(where: Condition, order: Order) -> bool:
-    """Whether partial rows name the first segments: the condition tests keys only, and a segment's
-    value is the greatest of its rows."""
+    """Whether partial rows identify the first segments: the condition tests keys only, and a
+    segment's value is the greatest of its rows."""
     asks_keys = not where.asks_merged and not where.looks and not where.before
     return asks_keys and len(order) == 1 and order[0][1] and MERGES[order[0][0]] == "max"
 
 
 def can_rank_by_event(where: Condition, order: Order) -> bool:
-    """Whether the rows that events select name the first segments with one index lookup. Parts that
-    no merge has seen are looked up apart; several lookups cost more than they save."""
+    """Whether the rows selected by events identify the first segments with one index lookup.
+    Unmerged parts are looked up separately; several lookups cost more than they save."""
     is_latest = len(order) == 1 and order[0][1] and order[0][0] in _MERGED_BY_MAX
     return is_latest and where.apart is not None and len(where.apart.rows) == 1
 

@@ -1,7 +1,7 @@
-"""Lookups in the indexes before a search: how many partial rows each narrowing of a condition has,
-and in which places.
+"""Index lookups before a search: the number of partial rows of each narrowing of a condition, and
+their places.
 
-What the counts mean for the search is decided in `choose.py`.
+`choose.py` decides what the counts mean for the search.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,11 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vedette import limits
-from vedette.limits import PREFILTER_CONDITIONS_MAX, PREFILTER_PLACES_ENOUGH
+from vedette.limits import Limit
 from vedette.query.compile.condition import Condition, Narrowing
 from vedette.store.engine.client import Engine, Params
 from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.scope_filter import PLACE
+
+PREFILTER_PLACES_ENOUGH: Limit[int] = 50
+"""Number of places at which a prefilter is selective enough; no further index is looked up."""
+
+PREFILTER_CONDITIONS_MAX: Limit[int] = 2
+"""Maximum lookups of a narrowing that is used to reduce the places further."""
+
 
 _BOUND: Final = "narrow_places"
 _PLACES: Final = f"({PLACE}) IN {{{_BOUND}:Array(Tuple(UInt64, UInt32, UInt64))}}"
@@ -24,7 +31,7 @@ _PROCESS_WINDOWS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FoundPlaces:
-    """Keys of segments, or of processes' windows where other segments of a process count."""
+    """Keys of segments, or of processes' windows if other segments of a process count."""
 
     keys: str
     places: list[tuple[Any, ...]]
@@ -33,7 +40,7 @@ class FoundPlaces:
         return len(self.places)
 
     def condition(self, where: Condition) -> Condition:
-        """The condition, reading these places only."""
+        """Returns the condition, restricted to these places."""
         return where.within(self.keys, {_BOUND: self.places})
 
 
@@ -44,8 +51,8 @@ def find_places(
     params: Params,
     reach: Reach,
 ) -> FoundPlaces | None:
-    """The places that have rows of the first narrowing, and of the others as long as looking them
-    up promises less work than the search itself; None when they are more than
+    """Returns the places that have rows of the first narrowing, and of the others as long as a
+    lookup promises less work than the search itself; None if there are more than
     `PREFILTER_PLACES_MAX`.
 
     Raises UnavailableError.
@@ -76,7 +83,8 @@ def find_places(
 def count_rows(
     engine: Engine, narrowings: Sequence[Narrowing], params: Params, reach: Reach
 ) -> list[int]:
-    """Partial rows of the narrowings in order, until one has so few that no other matters.
+    """Returns the numbers of partial rows of the narrowings in order, up to the first with so few
+    that the others do not matter.
 
     Raises UnavailableError.
     """
@@ -95,7 +103,8 @@ def _count_sql(narrowing: Narrowing) -> str:
 
 
 def _places_sql(where: Condition, narrowing: Narrowing) -> str:
-    """Keys of the segments that have such rows, or of all windows of their processes."""
+    """Returns SQL for the keys of the segments with such rows, or of all windows of their
+    processes."""
     rows = limits.PREFILTER_PLACES_MAX + 1
     if where.of_processes:
         # Both tables are sharded alike, so each shard looks up its own processes.

@@ -1,9 +1,9 @@
-"""How a search of segments is run, as a value: `choose.py` makes it, `read/segment_search.py` runs
-it, `explain` prints it.
+"""The plan of a search of segments as a value: `choose.py` creates it, `read/segment_search.py`
+runs it, `explain` prints it.
 
-    Access     which rows are read
+    Access     the rows that are read
     Ranking    how the first page is found among them
-    Fallback   which access is chosen where this one has too many rows
+    Fallback   the access to choose if this one has too many rows
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from vedette import limits
 from vedette.query.compile.condition import NO_INDEXES, Condition
 
 NOWHERE: Final = Condition("0", indexes=NO_INDEXES)
-"""No segment."""
+"""Condition that selects no segment."""
 
 
 Order = Sequence[tuple[str, bool]]
-"""Columns to order by, each with whether it descends."""
+"""(column, whether it is descending) pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a search is to find, besides the number of matches."""
+    """The requested output of a search, besides the number of matches."""
 
     order: Order = ()
     rows: int = 0
@@ -33,7 +33,7 @@ class Want:
 
 
 COUNT: Final = Want()
-"""Only the number of matches."""
+"""Requests only the number of matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +68,33 @@ class PlaceLookup:
 
 @dataclass(frozen=True, slots=True)
 class FewSegments:
-    """The query finds the rows of its few segments by itself. Needs a bound on rows and a fallback:
-    how many they are is known only when they are read."""
+    """The query finds the rows of its few segments by itself. It needs a bound on rows and a
+    fallback, because their number is only certain once they are read."""
 
     condition: Condition
 
 
 Scan = FullScan | SubqueryPrefilter | PlaceLookup
-"""What works for every condition, and for pages, groups and facets alike."""
+"""Access types that work for every condition, and for pages, groups and facets alike."""
 
 Access = NoMatch | FullScan | SubqueryPrefilter | PlaceLookup | FewSegments
 
 
 @dataclass(frozen=True, slots=True)
 class CountOnly:
-    """No page is wanted."""
+    """No page is requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopByKey:
-    """Partial rows in descending order name the first segments (`top_by_key.py`). `MergedSort`
-    where they have too many rows."""
+    """Partial rows in descending order identify the first segments (`top_by_key.py`). Falls back to
+    `MergedSort` if they have too many rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopByEvent:
-    """Rows that events select name all matching segments (`top_by_event.py`). `MergedSort` where
-    they have too many rows."""
+    """Rows that events select identify all matching segments (`top_by_event.py`). Falls back to
+    `MergedSort` if they have too many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ Ranking = CountOnly | TopByKey | TopByEvent | MergedSort
 
 
 Fallback = Literal["scan"]
-"""`scan`: one of `Scan` is chosen, by counts."""
+"""`scan`: chooses a `Scan` by counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Plan:
     access: Access
     ranking: Ranking
     fallback: Fallback | None = None
-    """What is chosen when the access has more than `rows_max` rows (ManyRowsError)."""
+    """Replaces the access if it has more than `rows_max` rows (ManyRowsError)."""
 
     @property
     def rows_max(self) -> int:
@@ -123,7 +123,7 @@ class Plan:
 
 
 def describe(plan: Plan) -> dict[str, Any]:
-    """For `explain`: stable words and the counts that decided."""
+    """Returns the plan for `explain`: stable words and the counts that decided."""
     match plan.access:
         case NoMatch():
             access: dict[str, Any] = {"access": "no_match"}

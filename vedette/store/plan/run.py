@@ -1,4 +1,4 @@
-"""Runs a search by its plan, and by the plan's fallback where that reads too many rows."""
+"""Runs a search by its plan, or by the plan's fallback if the plan reads too many rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def run_plan(
     reach: Reach,
     run: Callable[[Plan, Reach], Answer],
 ) -> Answer:
-    """The answer of `run` with the plan of a search. A plan that has a fallback is bounded by
+    """Returns the result of `run` with the plan of a search. A plan with a fallback is bounded by
     `Plan.rows_max`; above it the fallback is chosen and run, unbounded.
 
     Raises UnavailableError (`deadline`).

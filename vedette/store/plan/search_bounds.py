@@ -3,7 +3,7 @@
 A search that exceeds its deadline is retried over the newest part of the store
 (`search/deadline.py`). `additional_table_filters` applies the earliest window wherever a query
 names `segment`, subqueries included, so the cost shrinks in proportion. A segment never spans two
-windows, so each one seen is whole.
+windows, so every segment in the range is complete.
 """
 
 import time
@@ -39,8 +39,8 @@ _SKIP_INDEXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """`until_s` is a time of `time.monotonic`; `since_ms` the earliest window, 0 for all, and
-    `before_ms` that from which on none is read, 0 for no end."""
+    """Bounds of a search. `until_s` is a time of `time.monotonic`. Windows from `since_ms` (0 for
+    all) to below `before_ms` (0 for no end) are read."""
 
     until_s: float | None = None
     since_ms: int = 0
@@ -58,12 +58,13 @@ class Reach:
         cancel: CancelToken | None = None,
         before_ms: int = 0,
     ) -> "Reach":
-        """Bounds that end in `duration_s` seconds; None: never."""
+        """Returns bounds that end in `duration_s` seconds; None: never."""
         until_s = None if duration_s is None else time.monotonic() + duration_s
         return cls(until_s, since_ms, cancel=cancel, before_ms=before_ms)
 
     def left_s(self) -> float | None:
-        """Seconds until the deadline; None without one. Raises UnavailableError (`deadline`)."""
+        """Returns the seconds until the deadline; None without one. Raises UnavailableError
+        (`deadline`)."""
         if self.until_s is None:
             return None
         left_s = self.until_s - time.monotonic()
@@ -80,10 +81,10 @@ class Reach:
         indexes: frozenset[str] | None,
         threads: int = 0,
     ) -> Rows:
-        """Run a SELECT on segments within the bounds, with the settings that conditions need.
-        `indexes` are the skip indexes that its conditions can use (`Condition.indexes`), None when
-        unknown; others are ignored. `threads` limits the engine's threads; 0: its default.
+        """Runs a SELECT on segments within the bounds, with the settings that conditions need.
 
+        `indexes` are the skip indexes that its conditions can use (`Condition.indexes`), None if
+        unknown; the others are ignored. `threads` limits the engine's threads; 0: its default.
         Raises UnavailableError (`reason` "deadline", "cancelled"), and ManyRowsError when a set or
         the groups of a result exceed `rows_max`.
         """
@@ -102,7 +103,7 @@ class Reach:
         params: Params,
         indexes: frozenset[str] | None,
     ) -> pa.Table:
-        """`ask` for many rows, as a table with this schema."""
+        """Like `ask`, for many rows: returns a table with this schema."""
         settings = self._settings(engine, indexes)
         return engine.query_table(
             sql,
@@ -127,8 +128,8 @@ class Reach:
 
 
 def _without_other_indexes(indexes: frozenset[str] | None) -> dict[str, str]:
-    """Settings that ignore all other skip indexes: the engine analyses every index in every read, a
-    quarter of the cost of one index lookup."""
+    """Returns settings that ignore all other skip indexes: the engine analyzes every index in every
+    read, a quarter of the cost of one index lookup."""
     if indexes is None:
         return {}
     others = [name for name in _SKIP_INDEXES if name not in indexes]
@@ -142,8 +143,8 @@ EVERYWHERE = Reach()
 def newest_since(
     engine: Engine, part: float, reach: Reach = EVERYWHERE, scope: Scope = EVERYTHING
 ) -> int:
-    """The earliest window (epoch ms, at least 1) of about the newest `part` of all segments of a
-    scope within `reach`: answers say it, and it must reveal nothing of other hosts."""
+    """Returns the earliest window (epoch ms, at least 1) of about the newest `part` of all segments
+    of a scope within `reach`. Answers contain it, so it must reveal nothing about other hosts."""
     within = scoped(Condition("1"), scope)
     sql = (
         "SELECT toUInt64(ifNotFinite(quantile({older:Float64})(window_ms), 0)) FROM segment "

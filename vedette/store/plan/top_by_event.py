@@ -1,6 +1,6 @@
 """Runs `TopByEvent`: count and first page of the segments that events select, without merging.
 
-An event is in one partial row, so the rows with a matching event name all matching segments. A
+An event is in one partial row, so the rows with a matching event identify all matching segments. A
 segment's time is that of its latest row, which may be another row; but few rows of the store are
 later than the last segment of the first page. Those are read for all segments and joined here with
 the matches. Reading all rows of the matches would be half the cost of a search with 100,000
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vedette import limits
-from vedette.limits import TOP_BY_EVENT_LATER_ROWS_MAX, TOP_BY_EVENT_SEGMENTS_MAX
+from vedette.limits import Limit
 from vedette.query.compile.condition import NO_INDEXES, Apart, Condition
 from vedette.store.engine.client import Engine, Params
 from vedette.store.plan.choose import can_group_rows
@@ -22,6 +22,14 @@ from vedette.store.plan.search_bounds import Reach
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.from_clause import grouped, merged
 from vedette.store.sql.scope_filter import PLACE, Place
+
+TOP_BY_EVENT_LATER_ROWS_MAX: Limit[int] = 50_000
+"""Rows later than the last row of a page. A search that matches only old segments has more, and
+falls back to `MergedSort`."""
+
+TOP_BY_EVENT_SEGMENTS_MAX: Limit[int] = 200
+"""Number of segments up to which rows are read by key instead of by time."""
+
 
 _KEYS: Final = pa.schema([("key_hash", pa.uint64()), ("at", pa.int64())])
 """A segment, and its time in epoch microseconds."""
@@ -34,9 +42,9 @@ _ORDER: Final = [("at", "descending"), ("window_ms", "descending"), ("key_hash",
 def first_found(
     engine: Engine, where: Condition, column: str, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]] | None:
-    """The number of segments that a condition selects (`choose.can_rank_by_event` holds for it),
-    and the places of `rows` of them from `start` on, ordered by the latest `column`; None when they
-    have too many rows. Raises UnavailableError."""
+    """Returns (number of segments that a condition selects, places of `rows` of them from `start`
+    on, ordered by the latest `column`); None if they have too many rows. `choose.can_rank_by_event`
+    must hold for the condition. Raises UnavailableError."""
     found = _found(engine, where.apart, where.params, column, reach) if where.apart else None
     if found is None:
         return None
@@ -51,7 +59,8 @@ def first_found(
 def _found(
     engine: Engine, apart: Apart, params: Params, column: str, reach: Reach
 ) -> pa.Table | None:
-    """Matching segments, each with the latest time of its matching rows; None above the limit."""
+    """Returns matching segments, each with the latest time of its matching rows; None above the
+    limit."""
     row = f"key_hash, {_at(column)} AS at"
     selects = [f"SELECT {row} FROM segment WHERE {one}" for one in apart.rows]
     statements: list[tuple[str, frozenset[str] | None]] = [
@@ -85,8 +94,8 @@ def _source(where: Condition, column: str) -> str:
 def _later(
     engine: Engine, found: pa.Table, column: str, count: int, reach: Reach
 ) -> pa.Table | None:
-    """All rows of the matches that are at least as late as the first `count` segments; None when
-    more than `TOP_BY_EVENT_LATER_ROWS_MAX` rows would have to be read."""
+    """Returns all rows of the matches that are at least as late as the first `count` segments; None
+    if more than `TOP_BY_EVENT_LATER_ROWS_MAX` rows would have to be read."""
     if found.num_rows <= max(TOP_BY_EVENT_SEGMENTS_MAX, count):
         which = "key_hash IN {keys:Array(UInt64)}"
         params: Params = {"keys": found["key_hash"].to_pylist()}
@@ -103,8 +112,8 @@ def _later(
 
 
 def _shared(found: pa.Table, later: pa.Table) -> pa.ChunkedArray:
-    """The keys of matches that occur in the later rows: about a hundred of 100,000. Building a set
-    of all keys would take a fifth of such a search."""
+    """Returns the keys of matches that occur in the later rows: about a hundred of 100,000.
+    Building a set of all keys would take a fifth of such a search."""
     keys = found["key_hash"]
     if later.num_rows > found.num_rows:
         return keys
@@ -116,7 +125,7 @@ def _at(column: str) -> str:
 
 
 def _grouped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """One row per segment, with its latest time."""
+    """Returns one row per segment, with its latest time."""
     *key, _at = schema.names
     grouped = rows.group_by(key, use_threads=False).aggregate([("at", "max")])
     return grouped.rename_columns(schema.names)

@@ -1,1 +1,1 @@
-"""Reads of the telemetry store, one file a question."""
+"""Reads of the telemetry store, one file per question."""

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from vedette.errors import BadRequestError
-from vedette.limits import BINARY_CLAIMS_MAX, BINARY_SEARCH_HASHES_MAX, ROWS_DEFAULT
+from vedette.limits import ROWS_DEFAULT, Limit
 from vedette.model.binary_fields import BINARY_LISTS
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, seen_in_sql
 from vedette.query.compile.condition import SETTINGS, BinaryCondition, Condition
+from vedette.query.compile.document import SEGMENT
+from vedette.query.compile.segments_sql import keys_of
 from vedette.store.engine.client import Engine
 from vedette.store.plan.plan import Order
 from vedette.store.read.binary_rows import binary_rows
@@ -18,8 +21,24 @@ from vedette.store.read.segment_search import Found, count_segments
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import ALL, scope_params, scoped
 
+BINARY_SEARCH_HASHES_MAX: Limit[int] = 20_000
+"""Hashes that a binary search passes from the rows that match a test to their files: 640 kB. More
+are looked up within one statement, which looks for them twice."""
+
+BINARY_CLAIMS_MAX: Limit[int] = 10
+"""Maximum number of distinct SHA-256 values shown for one MD5."""
+
+
 SORTABLE = frozenset(BINARY_COLUMNS) - BINARY_LISTS
-"""What binaries can be ordered by."""
+"""Columns by which binaries can be ordered."""
+
+COPIED = "copied_mod_len"
+"""Sort key for the bytes of copies, which are in the state database, not in the store."""
+
+_COPIED_SQL = (
+    "transform(if(md5 = '', sha256, md5), {copied_names:Array(String)}, "
+    "{copied_sizes:Array(UInt64)}, toUInt64(0))"
+)
 
 
 def search_binaries(
@@ -31,9 +50,11 @@ def search_binaries(
     start: int = 0,
     rows: int = ROWS_DEFAULT,
     deadline_s: float | None = None,
+    copied: Mapping[str, int] = MappingProxyType({}),
 ) -> Found:
-    """The binaries of the scope that a condition selects: an exact total, and `rows` of them
-    from `start` on, as mappings of `BINARY_COLUMNS` (times in epoch microseconds).
+    """Returns the binaries of the scope that a condition selects: an exact total, and `rows` of
+    them from `start` on, as mappings of `BINARY_COLUMNS` (times in epoch microseconds). `copied`
+    maps MD5, else SHA-256, to the bytes of copies, for an order by `COPIED`.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `deadline_s`.
@@ -45,9 +66,15 @@ def search_binaries(
     which, few = "", _few(engine, where, params, deadline_s)
     if few is not None:
         which, params["few"] = "hash IN {few:Array(String)}", few
+    columns = [column for column, _ in order if column != COPIED]
+    if len(columns) < len(order):
+        columns += ["md5", "sha256"]
+        # An array needs an element for its type.
+        known = {"": 0, **copied}
+        params |= {"copied_names": list(known), "copied_sizes": list(known.values())}
     page = engine.query(
         f"SELECT hash, count() OVER () FROM "
-        f"({where.matching((column for column, _ in order), which)}) "
+        f"({where.matching(columns, which)}) "
         f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
         params,
         settings=SETTINGS,
@@ -64,8 +91,8 @@ def search_binaries(
 def _few(
     engine: Engine, where: BinaryCondition, params: Mapping[str, Any], deadline_s: float | None
 ) -> list[str] | None:
-    """The hashes that the prefilters leave, where they are few: asked for by themselves they are
-    found once, within the statement once for sightings and once for readings."""
+    """Returns the hashes that pass the prefilters, if they are few. As a separate query they are
+    found once; within the statement, once for sightings and once for readings."""
     if not where.rows:
         return None
     first, *others = where.rows
@@ -82,7 +109,7 @@ def _few(
 def count_binaries(
     engine: Engine, where: BinaryCondition, scope: Scope, *, deadline_s: float | None = None
 ) -> int:
-    """The exact number of binaries of the scope that a condition selects."""
+    """Returns the exact number of binaries of the scope that a condition selects."""
     found = engine.query(
         f"SELECT count() FROM ({where.matching(('md5',))})",
         {**where.params, **scope_params(scope)},
@@ -94,14 +121,14 @@ def count_binaries(
 
 
 def estimate_binaries(engine: Engine) -> int:
-    """Approximate number of all binaries: the upper bound of a join."""
+    """Returns the approximate number of all binaries: the upper bound of a join."""
     found: int = engine.query("SELECT uniq(hash) FROM binary").rows[0][0]
     return found
 
 
 def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dict[str, Any]]:
-    """Binaries of the scope by MD5 or SHA-256 (lower case), in hash order; rows as those of
-    `search_binaries`."""
+    """Returns binaries of the scope by MD5 or SHA-256 (lower case), in hash order; rows like those
+    of `search_binaries`."""
     digests = "{hashes:Array(String)}"
     which = f"md5 IN {digests} OR sha256 IN {digests}"
     known = engine.query(
@@ -113,8 +140,8 @@ def binaries_of(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[dic
 
 
 def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
-    """The SHA-256 that sensors of the scope report for the file with this MD5, in order; more than
-    one where they contradict each other. At most `BINARY_CLAIMS_MAX`."""
+    """Returns the SHA-256 values that sensors of the scope report for the file with this MD5,
+    sorted; more than one if they contradict each other. At most `BINARY_CLAIMS_MAX`."""
     found = engine.query(
         f"SELECT arraySort(groupUniqArray({BINARY_CLAIMS_MAX:d})(sha256)) FROM binary "
         f"WHERE md5 = {{md5:String}} AND sha256 != '' AND {IN_SCOPE}",
@@ -127,11 +154,11 @@ def claimed_sha256(engine: Engine, md5: str, scope: Scope) -> list[str]:
 def signatures_of(
     engine: Engine, md5s: Sequence[str], sha256s: Sequence[str], scope: Scope
 ) -> dict[str, tuple[str, str]]:
-    """Signature check result and publisher by hash (lower case), as sensors of the scope reported
-    them; "" for what none reported."""
+    """Maps hash (lower case) to (signature check result, publisher), as sensors of the scope
+    reported them; "" for values that none reported."""
     if not (md5s or sha256s):
         return {}
-    # The key of a file is its MD5 where known; only others are looked up by SHA-256.
+    # The key of a file is its MD5 if present; only other files are looked up by SHA-256.
     which = ["hash IN {md5s:Array(String)}"] if md5s else []
     which += ["sha256 IN {sha256s:Array(String)}"] if sha256s else []
     found = engine.query(
@@ -150,17 +177,17 @@ def signatures_of(
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What hosts of a scope say of a program, in short."""
+    """Short summary of the reports about a program by hosts of a scope."""
 
     signature: str
-    """Result of the check, "" for what none reported."""
+    """Result of the signature check, "" if none reported it."""
     publisher: str
     hosts: int
-    """That reported the file."""
+    """Number of hosts that reported the file."""
 
 
 def standings_of(engine: Engine, md5s: Sequence[str], scope: Scope) -> dict[str, Standing]:
-    """By MD5 (lower case), without those that no host of the scope reported."""
+    """Maps MD5 (lower case) to its summary, without programs that no host of the scope reported."""
     if not md5s:
         return {}
     found = engine.query(
@@ -174,15 +201,15 @@ def standings_of(engine: Engine, md5s: Sequence[str], scope: Scope) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Where hosts of a scope have a program."""
+    """Location and number of hosts of a program within a scope."""
 
     path: str
-    """The first in order that it was seen under, "" for none."""
+    """The first path in sorted order, "" for none."""
     hosts: int
 
 
 def spreads_of(engine: Engine, md5s: Sequence[str], scope: Scope) -> dict[str, Spread]:
-    """By MD5 (lower case), without those that no host of the scope reported."""
+    """Maps MD5 (lower case) to its spread, without programs that no host of the scope reported."""
     if not md5s:
         return {}
     found = engine.query(
@@ -200,20 +227,20 @@ class Frequency:
     """Prevalence of a program within a scope."""
 
     hosts: int
-    """Hosts that reported the file."""
+    """Number of hosts that reported the file."""
     executions: int
-    """Processes that ran it."""
+    """Number of processes that ran it."""
     segments: int
-    """All segments."""
+    """Number of all segments."""
 
 
 def column_of(digest: str) -> str:
-    """Which hash it is, by its length: `md5` or `sha256`."""
+    """Returns the hash column, `md5` or `sha256`, by the length of the digest."""
     return "md5" if len(digest) == 32 else "sha256"
 
 
 def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Frequency:
-    """Prevalence of the program with this `md5` or `sha256` (`column`), lower case."""
+    """Returns the prevalence of the program with this `md5` or `sha256` (`column`), lower case."""
     if column not in ("md5", "sha256"):
         raise BadRequestError(f"there are no counts by {column[:40]!r}")
     digests = {"digest": digest}
@@ -221,9 +248,12 @@ def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Freq
     hosts = engine.query(
         f"SELECT uniqExact(sensor_id) FROM binary WHERE {same.sql}", same.params
     ).rows[0][0]
-    ran = scoped(Condition(f"`process_{column}` = {{digest:String}}", digests), scope)
+    same_image = f"`process_{column}` = {{digest:String}}"
+    ran = scoped(Condition(same_image, digests, before=keys_of(SEGMENT, [same_image])), scope)
     executions = engine.query(
-        f"SELECT uniqExact(sensor_id, process_id) FROM segment WHERE {ran.sql}", ran.params
+        f"SELECT uniqExact(sensor_id, process_id) FROM segment FINAL {ran.clause}",
+        ran.params,
+        settings=SETTINGS,
     ).rows[0][0]
     return Frequency(hosts, executions, count_segments(engine, ALL, scope))
 
@@ -231,8 +261,9 @@ def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Freq
 def _ordering(order: Order) -> str:
     terms = []
     for column, descends in order:
-        if column not in SORTABLE:
+        if column not in SORTABLE and column != COPIED:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
-        terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
-    # The hash makes equal binaries keep their places from page to page.
+        expression = _COPIED_SQL if column == COPIED else quoted(column)
+        terms.append(f"{expression} {'DESC' if descends else 'ASC'}")
+    # The hash keeps equal binaries in the same order on all pages.
     return ", ".join([*terms, "hash"])

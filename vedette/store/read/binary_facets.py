@@ -10,12 +10,16 @@ from types import MappingProxyType
 from typing import Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import FACET_SIGNATURE_MONTHS, FACET_START_DAYS, SEGMENT_FACET_VALUES_MAX
+from vedette.limits import FACET_START_DAYS, SEGMENT_FACET_VALUES_MAX, Limit
 from vedette.model.binary_fields import BINARY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, BinaryCondition
 from vedette.store.engine.client import Engine
 from vedette.store.sql.scope_filter import scope_params
+
+FACET_SIGNATURE_MONTHS: Limit[int] = 48
+"""Months covered by the facet `digsig_sign_time`, the current one included."""
+
 
 _SINCE: Final = "`{0}` >= fromUnixTimestamp64Micro({{{0}_from:Int64}}, 'UTC')"
 
@@ -40,8 +44,7 @@ FACETS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Facets of binary search (docs/api-objects.md#facets) and the SQL lists of their values. There is
-one
-`alliance_score_<feed>` per feed, of binaries that the feed names."""
+one `alliance_score_<feed>` per feed, for binaries that the feed names."""
 
 _IN_ORDER: Final = frozenset({"digsig_sign_time", "server_added_timestamp"})
 
@@ -58,11 +61,12 @@ def count_binary_facets(
     is_rarest: bool = False,
     deadline_s: float | None = None,
 ) -> Counts:
-    """The `SEGMENT_FACET_VALUES_MAX` most frequent values of each named facet with their counts,
-    the most frequent first, or the least frequent ones; of times the earliest first.
+    """Returns the `SEGMENT_FACET_VALUES_MAX` most frequent values of each named facet with their
+    counts, the most frequent first, or the least frequent ones; times are sorted, the earliest
+    first.
 
-    Raises BadRequestError for a name that is no facet, UnavailableError when it takes longer
-    than `deadline_s`.
+    Raises BadRequestError for an unknown facet, UnavailableError when it takes longer than
+    `deadline_s`.
     """
     counts: Counts = {name: [] for name in names}
     feeds = {name: feed for name in counts if (feed := _feed_of(name))}
@@ -88,7 +92,7 @@ def count_binary_facets(
 
 
 def _feed_of(name: str) -> str:
-    """The feed of a facet of scores; "" for other facets. Raises BadRequestError."""
+    """Returns the feed of a score facet; "" for other facets. Raises BadRequestError."""
     if name in FACETS:
         return ""
     field = BINARY.find(name)
@@ -98,7 +102,8 @@ def _feed_of(name: str) -> str:
 
 
 def _scores(where: BinaryCondition) -> str:
-    """Binaries by the greatest score that the feed gives them, which is the one that they show."""
+    """Returns SQL that counts binaries by the greatest score that the feed gives them, which is the
+    score shown."""
     newest = (
         "SELECT hash, max(said).2 AS score FROM binary_tag "
         "WHERE family = 'alliance' AND name = {feed:String} GROUP BY hash, report, ioc"
@@ -127,7 +132,7 @@ def _counting(where: BinaryCondition, names: Sequence[str], is_rarest: bool) -> 
 
 
 def _starts(now_us: int) -> dict[str, int]:
-    """Start of the counted days and months, epoch microseconds."""
+    """Returns the start of the counted days and months, epoch microseconds."""
     now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     month = today.year * 12 + today.month - 1 - (FACET_SIGNATURE_MONTHS - 1)

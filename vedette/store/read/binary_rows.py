@@ -1,19 +1,24 @@
-"""Whole binaries by their hashes: few, so what sensors saw and what was read is merged here.
+"""Reads complete binaries by their hashes. They are few, so sightings of sensors and readings of
+the bytes are merged here.
 
 The statement that does both for any number (`query/compile/binary_sql.py`) takes the engine 50 ms
-to plan, whatever it reads; these two take 10. A contract test holds their answers equal.
+to plan, whatever it reads; these two take 10. A contract test compares their results.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from vedette.limits import BINARY_NAMES_MAX
+from vedette.limits import Limit
 from vedette.model.columns import BINARY, NOT_READ, READ_ONLY, READING, SIGHTING, Column
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import BINARY_COLUMNS, IN_SCOPE, READING_IN_SCOPE, WEAK
 from vedette.query.compile.condition import SETTINGS
 from vedette.store.engine.client import Engine
 from vedette.store.sql.scope_filter import scope_params
+
+BINARY_NAMES_MAX: Limit[int] = 1_000
+"""File names, hosts and groups in the result for one binary."""
+
 
 BinaryDocument = dict[str, Any]
 """A binary by `BINARY_COLUMNS`; times in epoch microseconds."""
@@ -52,8 +57,9 @@ _EMPTY: Final[dict[str, Any]] = {
 
 
 def binary_rows(engine: Engine, hashes: Sequence[str], scope: Scope) -> list[BinaryDocument]:
-    """The binaries of the scope whose rows have these hashes, in hash order; without what no sensor
-    of the scope saw, but for what an operator added, for who sees everything."""
+    """Returns the binaries of the scope whose rows have these hashes, in hash order. Omits binaries
+    that no sensor of the scope saw, except those that an operator added, if the scope includes
+    everything."""
     params = {"hashes": list(hashes), **scope_params(scope)}
     seen = {row["hash"]: row for row in engine.query(_SEEN, params, settings=SETTINGS).dicts()}
     read: dict[str, list[dict[str, Any]]] = {}
@@ -83,7 +89,8 @@ def _merged(
 
 
 def _decided(column: Column, merged: Any, readings: Sequence[dict[str, Any]]) -> Any:
-    """What the newest reading of the bytes says, else what sensors said (`binary_sql._decided`)."""
+    """Returns the value from the newest reading of the bytes, else the value from sensors
+    (`binary_sql._decided`)."""
     weak = WEAK.get(column.name)
     options = [(0 if merged else -2, merged)]
     for row in readings:

@@ -1,22 +1,35 @@
-"""Who has a file, and how it is run: hosts, paths, parents, command lines, days.
+"""Usage of a file: hosts, paths, parents, command lines, days.
 
-Runs are processes in mounted partitions; hosts and paths are of all times. All of it is of the
-scope alone.
+Runs are processes in mounted partitions; hosts and paths cover all times. All results are
+restricted to the scope.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vedette.limits import USAGE_HOSTS_MAX, USAGE_RUNS_MAX, USAGE_VALUES_MAX
+from vedette.limits import Limit
 from vedette.model.scope import Scope
 from vedette.query.compile.binary_sql import IN_SCOPE
-from vedette.query.compile.condition import Condition
+from vedette.query.compile.condition import SETTINGS, Condition
+from vedette.query.compile.document import SEGMENT
+from vedette.query.compile.segments_sql import keys_of
 from vedette.store.engine.client import Engine
 from vedette.store.schema.tables import CMDLINE_SHAPE
 from vedette.store.sql.scope_filter import scope_params, scoped
 
+USAGE_HOSTS_MAX: Limit[int] = 1_000
+"""Hosts that the usage of a file lists; further hosts are only counted."""
+
+USAGE_RUNS_MAX: Limit[int] = 200_000
+"""Processes that the usage of a file examines: shapes of so many command lines take a second."""
+
+USAGE_VALUES_MAX: Limit[int] = 50
+"""Maximum number each of paths, parents, command lines, users and days in a usage: users do not
+look through more."""
+
+
 Counted = Sequence[tuple[str, int, int]]
-"""A value, the processes and the hosts that have it, the most frequent first."""
+"""(value, processes with it, hosts with it), the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +46,14 @@ class HostUsage:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How a file is used within a scope."""
+    """Usage of a file within a scope."""
 
     host_count: int
     hosts: Sequence[HostUsage]
-    """The first that had it, `USAGE_HOSTS_MAX` of them."""
+    """The first hosts that had it, at most `USAGE_HOSTS_MAX`."""
     run_count: int
-    """Processes that ran it, at most `USAGE_RUNS_MAX`; beyond it, counts below are of so many."""
+    """Number of processes that ran it, at most `USAGE_RUNS_MAX`; above this limit, the counts below
+    cover only so many."""
     paths: Counted
     parents: Counted
     command_lines: Counted
@@ -52,7 +66,7 @@ class Usage:
 def usage_of(
     engine: Engine, digests: Sequence[str], scope: Scope, *, deadline_s: float | None = None
 ) -> Usage:
-    """The usage of the file with one of these hashes (MD5 or SHA-256, lower case). Raises
+    """Returns the usage of the file with one of these hashes (MD5 or SHA-256, lower case). Raises
     UnavailableError (`reason` "deadline")."""
     known = [digest for digest in digests if digest]
     count, hosts = _hosts(engine, known, scope, deadline_s)
@@ -89,8 +103,8 @@ def _hosts(
 
 
 def holders_of(engine: Engine, digests: Sequence[str], scope: Scope) -> list[int]:
-    """All sensors of the scope that reported the file with one of these hashes (MD5 or SHA-256,
-    lower case)."""
+    """Returns all sensors of the scope that reported the file with one of these hashes (MD5 or
+    SHA-256, lower case)."""
     found = engine.query(
         "SELECT DISTINCT sensor_id FROM binary "
         f"WHERE {IN_SCOPE} AND hash IN {{digests:Array(String)}} ORDER BY sensor_id",
@@ -102,7 +116,7 @@ def holders_of(engine: Engine, digests: Sequence[str], scope: Scope) -> list[int
 def paths_on(
     engine: Engine, digests: Sequence[str], sensors: Sequence[int], paths_max: int
 ) -> dict[int, list[str]]:
-    """Some of the paths at which each of these sensors reported the file."""
+    """Maps sensor id to some of the paths at which the sensor reported the file."""
     found = engine.query(
         "SELECT sensor_id, "
         f"arraySlice(arraySort(groupUniqArrayArray(observed_filename)), 1, {paths_max:d}) "
@@ -115,7 +129,7 @@ def paths_on(
 
 @dataclass(frozen=True, slots=True)
 class FirstSight:
-    """A program that sensors saw for the first time. Hashes in lower case, "" unknown."""
+    """A program that sensors reported for the first time. Hashes in lower case, "" if unknown."""
 
     md5: str
     sha256: str
@@ -125,8 +139,8 @@ class FirstSight:
 def first_unsigned(
     engine: Engine, sensors: Sequence[int], since_us: int, most: int
 ) -> list[FirstSight]:
-    """Programs that none of the sensors had reported before `since_us` (server's clock), and of
-    which none says that somebody signed them; at most so many, the oldest first."""
+    """Returns programs that none of the sensors had reported before `since_us` (server's clock),
+    and that none reports as signed; at most `most`, the oldest first."""
     found = engine.query(
         "SELECT max(md5), max(sha256), arraySort(groupUniqArray(sensor_id)) FROM binary "
         "WHERE sensor_id IN {sensors:Array(UInt32)} AND hash GLOBAL IN ("
@@ -143,19 +157,19 @@ def first_unsigned(
 def _runs(
     engine: Engine, digests: Sequence[str], scope: Scope, deadline_s: float | None
 ) -> tuple[int, list[list[tuple[str, int, int]]]]:
-    """How many processes, and five lists of counted values."""
+    """Returns (number of processes, five lists of counted values)."""
+    same_image = (
+        "(process_md5 IN {digests:Array(String)} OR process_sha256 IN {digests:Array(String)})"
+    )
     ran = scoped(
-        Condition(
-            "(process_md5 IN {digests:Array(String)} OR process_sha256 IN {digests:Array(String)})",
-            {"digests": list(digests)},
-        ),
+        Condition(same_image, {"digests": list(digests)}, before=keys_of(SEGMENT, [same_image])),
         scope,
     )
     processes = (
-        "SELECT sensor_id, process_id, toString(max(path)) AS ran_path, "
-        "toString(max(parent_name)) AS parent, max(cmdline) AS cmdline, "
-        "toString(max(username)) AS account, max(start) AS started "
-        f"FROM segment WHERE {ran.sql} GROUP BY sensor_id, process_id LIMIT {USAGE_RUNS_MAX:d}"
+        "SELECT sensor_id, process_id, any(path) AS ran_path, any(parent_name) AS parent, "
+        "any(cmdline) AS cmdline, any(username) AS account, any(start) AS started "
+        f"FROM segment FINAL {ran.clause} "
+        f"GROUP BY sensor_id, process_id LIMIT {USAGE_RUNS_MAX:d}"
     )
     day = "if(started > toDateTime64(0, 6, 'UTC'), toString(toDate(started)), '')"
     values = ", ".join(
@@ -168,6 +182,7 @@ def _runs(
         "WHERE which = 0 OR value != '' GROUP BY which, value "
         f"ORDER BY which, runs DESC, value LIMIT {USAGE_VALUES_MAX:d} BY which",
         ran.params,
+        settings=SETTINGS,
         deadline_s=deadline_s,
     ).rows
     lists: list[list[tuple[str, int, int]]] = [[] for _ in range(6)]

@@ -1,4 +1,4 @@
-"""Facet counts over the events of some segments.
+"""Counts facets over the events of some segments.
 
 One pass over the event arrays: each event yields a pair (facet, value) per facet of its kind.
 Without FINAL, since an event is in exactly one partial row.
@@ -23,7 +23,7 @@ class FacetCounts:
 
     kinds: dict[str, int]
     values: list[tuple[str, str, int]]
-    """Facet, id of the value, count."""
+    """(facet, id of the value, count)."""
 
 
 def count_event_facets(
@@ -63,7 +63,7 @@ def count_event_facets(
 
 
 def _pairs(kinds: dict[str, int], is_bounded: bool) -> list[str]:
-    """Arrays of pairs: one per facet and kind that has it."""
+    """Returns SQL arrays of pairs: one per facet and kind that has the facet."""
     in_time = "t <= fromUnixTimestamp64Micro({until_us:Int64}, 'UTC')"
     pairs = []
     for number, facet in enumerate(_FACETS):

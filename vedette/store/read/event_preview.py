@@ -25,8 +25,8 @@ def some_events(
     count: int,
     reach: Reach,
 ) -> list[ProcessEvent]:
-    """`count` events of a kind, of one segment or of all (None): those that match an RE2 pattern of
-    their columns first, then by segment and time.
+    """Returns `count` events of a kind, of one segment or of all (None): events that match an RE2
+    pattern of their columns first, then by segment and time.
 
     Raises UnavailableError when it takes longer than `reach` allows.
     """

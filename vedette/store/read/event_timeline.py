@@ -24,7 +24,8 @@ class Span:
 
 
 def span_of_events(engine: Engine, process_id: str, scope: Scope, within: Span) -> Span | None:
-    """Times of the first and last event of a process within a span; None without events."""
+    """Returns the times of the first and last event of a process within a span; None without
+    events."""
     times = ", ".join(_times(kind) for kind in KINDS)
     rows = _ask(
         engine,
@@ -40,7 +41,7 @@ def span_of_events(engine: Engine, process_id: str, scope: Scope, within: Span) 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Events of one kind in one time step; `step` counts steps since 1970."""
+    """Events of one kind in one time step; `step` is the number of the step since 1970."""
 
     step: int
     kind: str
@@ -51,8 +52,8 @@ class Bucket:
 def count_events(
     engine: Engine, process_id: str, scope: Scope, within: Span, step_us: int, *, limit: int
 ) -> list[Bucket]:
-    """Event counts of a process within a span by step and kind, in order; the first `limit` that
-    are not 0."""
+    """Returns event counts of a process within a span by step and kind, in order; the first `limit`
+    that are not 0."""
     pairs = ", ".join(
         f"arrayMap(at -> (toUInt8({number}), at), {_times(kind)})"
         for number, kind in enumerate(KINDS)
@@ -74,7 +75,7 @@ def count_events(
 
 
 def _times(kind: str) -> str:
-    """The times of one kind within the span, as epoch microseconds."""
+    """Returns SQL for the times of one kind within the span, as epoch microseconds."""
     return (
         "arrayFilter(at -> at BETWEEN {first:Int64} AND {last:Int64}, "
         f"arrayMap(at -> toUnixTimestamp64Micro(at), `{kind}_time`))"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
-from vedette import limits
+from vedette.limits import Limit
 from vedette.model.fields import EVENT_COLUMNS
 from vedette.query.compile.binder import Binder, either
 from vedette.store.engine.client import Engine
@@ -13,6 +13,10 @@ from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import SEGMENT_KEY
+
+HIGHLIGHT_VALUES_MAX: Limit[int] = 20
+"""Distinct values of one column of a segment that are highlighted."""
+
 
 Key = tuple[int, int, str, int]
 """A segment by `SEGMENT_KEY`."""
@@ -36,8 +40,8 @@ def matching_texts(
     *,
     reach: Reach = EVERYWHERE,
 ) -> list[Texts]:
-    """Distinct texts that match an RE2 pattern of their event column, by segment and column; at
-    most `HIGHLIGHT_VALUES_MAX` of each.
+    """Returns the distinct texts that match an RE2 pattern of their event column, by segment and
+    column; at most `HIGHLIGHT_VALUES_MAX` of each.
 
     Raises UnavailableError when it takes longer than `reach` allows.
     """
@@ -57,11 +61,11 @@ def matching_texts(
     for row in sorted(rows, key=itemgetter(4)):
         for column, values in zip(columns, row[5:], strict=True):
             found.setdefault((row[:4], column), {}).update(dict.fromkeys(values))
-    most = limits.HIGHLIGHT_VALUES_MAX
+    most = HIGHLIGHT_VALUES_MAX
     return [Texts(*key, list(values)[:most]) for key, values in found.items() if values]
 
 
 def _matching(column: str, patterns: Sequence[str], bind: Binder) -> str:
     found = either(f"match(x, {bind('String', one)})" for one in patterns)
     values = f"arrayDistinct(arrayFilter(x -> {found}, {quoted(column)}))"
-    return f"arraySlice({values}, 1, {limits.HIGHLIGHT_VALUES_MAX:d})"
+    return f"arraySlice({values}, 1, {HIGHLIGHT_VALUES_MAX:d})"

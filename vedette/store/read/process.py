@@ -1,25 +1,26 @@
 """Reads processes: segments, merged metadata, events, relatives.
 
 Segments and counts come from the projection `BY_PROCESS`, the windows of several processes from the
-table `process`; all else is then read by primary key. Events are ordered by segment, then by time.
+table `process`; everything else is then read by primary key. Events are ordered by segment, then by
+time.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
-from vedette.limits import RELATIVES_MAX
+from vedette.limits import Limit
 from vedette.model.columns import EVENT_KINDS, EventKind
 from vedette.model.event import ProcessEvent
 from vedette.model.scope import Scope
-from vedette.query.compile.condition import Condition
+from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine, Rows
 from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.segment_counts import of_process, row_size, sees
-from vedette.store.sql.column_lists import BEST, COUNTS, quoted, readable_array
+from vedette.store.sql.column_lists import BEST, COUNTS, aggregated, quoted, readable_array
 from vedette.store.sql.scope_filter import (
     AT_PROCESSES,
     found_by_sensor,
@@ -27,6 +28,10 @@ from vedette.store.sql.scope_filter import (
     windows_of,
     with_sensors,
 )
+
+RELATIVES_MAX: Limit[int] = 1_000
+"""Children or siblings per query."""
+
 
 _LAST = (1 << 63) - 1
 
@@ -41,22 +46,22 @@ class SegmentSummary:
     last_update: int
     last_server_update: int
     counts: dict[str, int]
-    """Event counts by kind name, kinds that are not streamed included."""
+    """Event counts by kind name, including kinds that are not streamed."""
 
 
 class Events(Struct):
     """Events by kind name, each list in order."""
 
     total: int
-    """All events of the requested kinds and segments; `by_kind` is a slice of them."""
+    """Number of all events of the requested kinds and segments; `by_kind` is a slice of them."""
     by_kind: dict[str, list[ProcessEvent]]
 
 
 def segments_of(
     engine: Engine, process_id: str, scope: Scope, *, first: int = 0, last: int = _LAST
 ) -> list[SegmentSummary]:
-    """Segments of a process with ids from `first` to `last`, earliest first; [] when the scope
-    sees none."""
+    """Returns the segments of a process with ids from `first` to `last`, earliest first; [] if
+    there are none in the scope."""
     where = of_process(process_id, scope)
     found = engine.query(
         "SELECT partition_ms, window_ms, segment_id, max(last_update) AS updated, "
@@ -78,9 +83,9 @@ def segments_of(
 def process_rows(
     engine: Engine, process_ids: Sequence[str], scope: Scope
 ) -> dict[str, dict[str, Any]]:
-    """Processes by id, merged over all their segments: metadata and summed counts.
+    """Maps process id to the process, merged over all its segments: metadata and summed counts.
 
-    Rows as those of `segment_search.Found`; `segment_id` is the latest segment's, and
+    Rows are like those of `segment_search.Found`; `segment_id` is the latest segment's id, and
     `first_segment_id` the earliest's.
     """
     process_ids = found_by_sensor(engine.capabilities, process_ids, scope)
@@ -123,8 +128,8 @@ def events(
     start: int = 0,
     count: int,
 ) -> Events:
-    """`count` events of a process from offset `start`, of one segment or of all (None). Reads only
-    the segments that hold them."""
+    """Returns `count` events of a process from offset `start`, of one segment or of all (None).
+    Reads only the segments with these events."""
     begin, total, wanted = 0, 0, []
     for summary in segments_of(engine, process_id, scope):
         if segment_id is not None and summary.segment_id != segment_id:
@@ -183,22 +188,37 @@ def _event_time(named: tuple[str, ProcessEvent]) -> int:
 def children_of(
     engine: Engine, process_id: str, scope: Scope, *, limit: int = RELATIVES_MAX
 ) -> list[dict[str, Any]]:
-    """The processes that name this one as their parent, by start time; rows as `process_rows`.
-    Cached by process: a summary asks for them every time."""
-    ids = engine.process_cache.get_or_load(
+    """Returns the processes that name this process as their parent, by start time; rows like those
+    of `process_rows`. Cached by process: every summary reads them."""
+    cached_ids = engine.process_cache.get_or_load(
         process_id,
         ("children", scope, limit),
         lambda: _child_ids(engine, process_id, scope, limit),
         lambda found: 1_000 + 100 * len(found),
     )
-    known = cached_process_rows(engine, ids, scope)
-    return [known[name] for name in ids if name in known]
+    children = _ordered_children(engine, process_id, scope, cached_ids)
+    if [row["process_id"] for row in children] == cached_ids:
+        return children
+    # A better claim of a child names another parent or start: a row of the child alone has it.
+    ids = _child_ids(engine, process_id, scope, limit)
+    return _ordered_children(engine, process_id, scope, ids)
+
+
+def _ordered_children(
+    engine: Engine, parent_id: str, scope: Scope, ids: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The processes among `ids` whose parent it is, in the order of `_child_ids`."""
+    rows = cached_process_rows(engine, ids, scope).values()
+    return sorted(
+        (row for row in rows if row["parent_id"] == parent_id),
+        key=lambda row: (not row["start"], row["start"], row["process_id"]),
+    )
 
 
 def cached_process_rows(
     engine: Engine, process_ids: Sequence[str], scope: Scope
 ) -> dict[str, dict[str, Any]]:
-    """`process_rows`, cached by process. The rows belong to the cache: do not change them."""
+    """Like `process_rows`, cached by process. The rows belong to the cache: do not modify them."""
     return engine.process_cache.get_or_load_many(
         process_ids,
         lambda process_id: ("whole", sees(scope, process_id)),
@@ -208,31 +228,46 @@ def cached_process_rows(
 
 
 def _child_ids(engine: Engine, process_id: str, scope: Scope, limit: int) -> list[str]:
-    if scope.sees_none:  # No shard would be asked, and none end its groups.
+    if scope.sees_none:  # Without sensors, no shard would be queried and complete its groups.
         return []
-    where = scoped(Condition("parent_id = {parent:String}", {"parent": process_id}), scope)
-    # The first partial row of a process in a window has its parent; any partial row matches.
+    where = _named_parent(engine, process_id, scope)
     found = engine.query(
-        f"SELECT process_id, max(start) AS started FROM segment WHERE {where.sql} "
-        "GROUP BY process_id ORDER BY started = fromUnixTimestamp64Micro(0, 'UTC'), started, "
+        f"SELECT process_id, {aggregated('start')} AS started FROM segment WHERE {where.sql} "
+        f"GROUP BY process_id HAVING {_IS_PARENT} "
+        "ORDER BY started = fromUnixTimestamp64Micro(0, 'UTC'), started, "
         f"process_id LIMIT {limit:d}",
         where.params,
-        settings=engine.capabilities.process_group_settings,
+        settings={**SETTINGS, **engine.capabilities.process_group_settings},
     )
     return [row[0] for row in found.rows]
 
 
+_IS_PARENT: Final = f"{aggregated('parent_id')} = {{parent:String}}"
+
+
+def _named_parent(engine: Engine, parent_id: str, scope: Scope) -> Condition:
+    """All rows of the processes of which a partial row names the parent; a better claim may name
+    another one."""
+    named = (
+        f"process_id IN (SELECT process_id FROM {engine.capabilities.storage('segment')} "
+        "WHERE parent_id = {parent:String})"
+    )
+    by_process = windows_of(engine.capabilities, named)
+    return scoped(Condition(by_process, {"parent": parent_id}), scope)
+
+
 def ids_of_pid(engine: Engine, parent_id: str, pid: int, scope: Scope, *, limit: int) -> list[str]:
-    """The children of a process that had a pid, by start time. Pids are used again, and each image
-    that a process executes has a row of its own."""
-    if scope.sees_none:  # No shard would be asked, and none end its groups.
+    """Returns the children of a process with a given pid, by start time. Pids are reused, and each
+    image that a process executes has its own row."""
+    if scope.sees_none:  # Without sensors, no shard would be queried and complete its groups.
         return []
-    where = scoped(Condition("parent_id = {parent:String}", {"parent": parent_id}), scope)
+    where = _named_parent(engine, parent_id, scope)
     found = engine.query(
         f"SELECT process_id FROM segment WHERE {where.sql} GROUP BY process_id "
-        f"HAVING max(process_pid) = {{pid:UInt32}} ORDER BY max(start), process_id LIMIT {limit:d}",
+        f"HAVING {_IS_PARENT} AND max(process_pid) = {{pid:UInt32}} "
+        f"ORDER BY {aggregated('start')}, process_id LIMIT {limit:d}",
         {**where.params, "pid": pid},
-        settings=engine.capabilities.process_group_settings,
+        settings={**SETTINGS, **engine.capabilities.process_group_settings},
     )
     return [row[0] for row in found.rows]
 
@@ -240,7 +275,7 @@ def ids_of_pid(engine: Engine, parent_id: str, pid: int, scope: Scope, *, limit:
 def siblings_of(
     engine: Engine, process_id: str, parent_id: str, scope: Scope, *, limit: int
 ) -> list[dict[str, Any]]:
-    """The other children of a process's parent, by start time."""
+    """Returns the other children of a process's parent, by start time."""
     children = children_of(engine, parent_id, scope, limit=limit + 1)
     return [row for row in children if row["process_id"] != process_id][:limit]
 
@@ -253,7 +288,7 @@ def _of_process(
     windows: Sequence[int],
     where: Condition,
 ) -> Rows:
-    """Columns of merged segments in these windows, earliest first."""
+    """Returns columns of merged segments in these windows, earliest first."""
     own = of_process(process_id, scope, windows)
     return engine.query(
         f"SELECT {columns} FROM segment FINAL WHERE {own.sql} AND ({where.sql}) "

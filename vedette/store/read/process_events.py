@@ -25,10 +25,10 @@ BY_KEY: Final[Settings] = {
     "use_skip_indexes": 0,
     "optimize_use_projections": 0,
     "optimize_use_implicit_projections": 0,
-    # The next page reads neighbouring rows, which are in the same blocks.
+    # The next page reads neighboring rows, which are in the same blocks.
     "use_uncompressed_cache": 1,
 }
-"""Settings for reads by primary key: no skip indexes or projections are analysed, which is a third
+"""Settings for reads by primary key: no skip indexes or projections are analyzed, which is a third
 of a small query's time on a table with so many columns and indexes."""
 
 
@@ -48,8 +48,8 @@ def count_wanted(
     wanted: EventFilter,
     windows: Sequence[int] | None,
 ) -> dict[int, int]:
-    """Event counts by segment id, of the events that pass a filter; of the segments in these
-    windows, or of all."""
+    """Maps segment id to the number of its events that pass a filter, for the segments in `windows`
+    (None: all)."""
     tests, params = compile_events(wanted)
     if not tests:
         return {}
@@ -71,7 +71,7 @@ def names_child(
     *,
     deadline_s: float,
 ) -> bool:
-    """Whether a process has a childproc event of this child, and MD5 where one is given.
+    """Whether a process has a childproc event with this child, and with this MD5 if given.
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
@@ -96,8 +96,8 @@ def read_wanted(
     start: int,
     count: int,
 ) -> list[SequencedEvent]:
-    """`count` events that pass a filter from offset `start`, of the segments with
-    these indexes. Kinds that the segments lack are not read."""
+    """Returns `count` events that pass a filter from offset `start`, of the segments with these
+    indexes. Kinds that the segments lack are not read."""
     tests, params = compile_events(wanted)
     present = segments.kinds_in(numbers)
     tests = [test for test in tests if test.kind in present]
@@ -124,8 +124,8 @@ def offset_under(
     before: tuple[EventFilter, int],
     after: EventFilter,
 ) -> int:
-    """Translates an offset within a segment from one filter to another: the number of events of
-    `after` before the event at offset `before[1]` of `before[0]`."""
+    """Translates an offset within a segment from one filter to another: returns the number of
+    events of `after` before the event at offset `before[1]` of `before[0]`."""
     old, offset = before
     head = _keys(engine, process_id, scope, old, place)[offset : offset + 1]
     keys = _keys(engine, process_id, scope, after, place)
@@ -145,7 +145,8 @@ def _keys(
     wanted: EventFilter,
     place: tuple[int, int],
 ) -> list[_Key]:
-    """Sort keys of a segment's events that pass a filter; ranks and indexes as without it."""
+    """Returns the sort keys of a segment's events that pass a filter, with the ranks and indexes of
+    the unfiltered events."""
     tests, params = compile_events(wanted)
     if not tests:
         return []
@@ -194,7 +195,7 @@ def _arrays(
 
 
 def _kept(test: KindTest) -> str:
-    """The columns of a kind, reduced to the elements that pass the filter."""
+    """Returns SQL for the columns of a kind, reduced to the elements that pass the filter."""
     arrays = [readable_array(column.name, column.type) for column in test.kind.columns]
     if test.mask_sql:
         mask = f"`{test.kind.name}_mask`"

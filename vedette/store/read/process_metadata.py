@@ -1,7 +1,7 @@
 """Metadata and counts of one process: of a segment, and of the whole process.
 
-Every segment holds all metadata of its process, so the newest one is read for it; sums over
-segments are read from the projection by process (`segment_counts.py`).
+Every segment has all metadata of its process, so the metadata is read from the newest one; sums
+over segments are read from the projection by process (`segment_counts.py`).
 """
 
 from collections.abc import Callable, Collection, Hashable
@@ -19,8 +19,8 @@ _NEWEST_WINDOW: Final = (
     "(SELECT arrayMax(arrayPushFront(groupArrayArray(windows), 0)) "
     "FROM process WHERE process_id = {process:String})"
 )
-"""From the `process` table; 0 for an unknown process. The subquery is evaluated before `segment` is
-read, so that its key prunes."""
+"""Newest window from the `process` table; 0 for an unknown process. The subquery is evaluated
+before `segment` is read, so that its key prunes."""
 
 R = TypeVar("R", dict[str, Any], dict[str, Any] | None)
 
@@ -36,8 +36,8 @@ def segment_row(
     names: Collection[str] = KNOWN,
     counts: Collection[str] = COUNTS,
 ) -> dict[str, Any] | None:
-    """Columns `names` and `counts` of one segment, with its update times. Cached: every page of the
-    segment's events shows them."""
+    """Returns columns `names` and `counts` of one segment, with its update times. Cached: every
+    page of the segment's events shows them."""
     question = ("segment", segment_id, tuple(names), tuple(counts))
     found = _cached(
         engine,
@@ -57,7 +57,8 @@ def _segment_row(
     names: Collection[str],
     counts: Collection[str],
 ) -> dict[str, Any] | None:
-    """A segment's id is its window and a little more (`model/columns.py`)."""
+    """Reads one segment. Its window starts less than `SEGMENT_IDS_A_WINDOW` before its id
+    (`model/columns.py`)."""
     where = of_process(process_id, scope)
     counted = "".join(f", {quoted(name)}" for name in counts)
     found = engine.query(
@@ -81,8 +82,8 @@ def process_row(
     names: Collection[str] = KNOWN,
     counts: Collection[str] = COUNTS,
 ) -> dict[str, Any] | None:
-    """One process as a whole, in the form of `process_rows`, with columns `names` and `counts`;
-    None when the scope holds no such process.
+    """Returns one process as a whole, in the form of `process_rows`, with columns `names` and
+    `counts`; None if the scope has no such process.
 
     Metadata of the newest segment and sums from the projection are read concurrently.
     """
@@ -102,7 +103,7 @@ def process_row(
 def _summed(
     engine: Engine, process_id: str, scope: Scope, counts: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Aggregates over all segments; `segment_id` is 0 when there are none."""
+    """Returns aggregates over all segments; `segment_id` is 0 if there are none."""
     question = ("summed", tuple(counts))
     return _cached(
         engine, process_id, scope, question, lambda: _sum_up(engine, process_id, scope, counts)
@@ -127,8 +128,8 @@ def _sum_up(
 def newest_row(
     engine: Engine, process_id: str, scope: Scope, names: Collection[str] = KNOWN
 ) -> dict[str, Any] | None:
-    """Columns `names` of the newest segment of a process; None when the scope holds none. Of an
-    unknown process only the `process` table is read. Cached: every summary reads its parent."""
+    """Returns columns `names` of the newest segment of a process; None if the scope has none. For
+    an unknown process only the `process` table is read. Cached: every summary reads its parent."""
     return _cached(
         engine,
         process_id,
@@ -145,7 +146,7 @@ def _cached(
     question: tuple[Hashable, ...],
     ask: Callable[[], R],
 ) -> R:
-    """The answer of `ask`, cached until something is written to the process."""
+    """Returns the result of `ask`, cached until a write to the process."""
     return engine.process_cache.get_or_load(
         process_id, (sees(scope, process_id), *question), ask, row_size
     )
@@ -166,7 +167,7 @@ def _newest(
     names: Collection[str],
     window_ms: str = _NEWEST_WINDOW,
 ) -> dict[str, Any] | None:
-    """The newest segment in a window; of the whole process when the window has none."""
+    """Returns the newest segment in a window; of the whole process if the window has none."""
     where = of_process(process_id, scope)
     found = engine.query(
         f"SELECT {row_with(names)} FROM segment FINAL "
@@ -175,7 +176,7 @@ def _newest(
         settings=BY_KEY,
     ).dicts()
     if found:
-        # Ordering one or two rows here costs nothing, and in the engine a millisecond.
+        # Sorting one or two rows costs nothing here, but a millisecond in the engine.
         return max(found, key=itemgetter("segment_id"))
     # `process` is written first: after a crash it may name a window that has no segment.
     segment_id = _summed(engine, process_id, scope)["segment_id"]

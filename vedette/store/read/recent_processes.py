@@ -1,11 +1,26 @@
 """Streams the processes active since a time, with the fields that filters test."""
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.store.engine.client import Engine
-from vedette.store.sql.column_lists import COUNTS
+from vedette.store.sql.column_lists import COUNTS, aggregated
+
+_TEXTS: Final = ", ".join(
+    map(
+        aggregated,
+        (
+            "path",
+            "cmdline",
+            "process_md5",
+            "parent_id",
+            "parent_path",
+            "parent_cmdline",
+            "parent_md5",
+        ),
+    )
+)
 
 
 class DayProcess(NamedTuple):
@@ -29,7 +44,7 @@ class DayProcess(NamedTuple):
 
 
 def count_processes_since(engine: Engine, since_us: int) -> int:
-    """About how many processes have events since a time (epoch microseconds)."""
+    """Returns the approximate number of processes with events since a time (epoch microseconds)."""
     found: int = engine.query(
         "SELECT uniq(process_id) FROM segment WHERE window_ms >= {since_ms:UInt64}",
         {"since_ms": _window_ms(since_us)},
@@ -38,10 +53,10 @@ def count_processes_since(engine: Engine, since_us: int) -> int:
 
 
 def processes_since(engine: Engine, since_us: int, limit: int) -> Generator[DayProcess, None, None]:
-    """Processes with events since a time (epoch microseconds), newest first, at most `limit`."""
+    """Yields processes with events since a time (epoch microseconds), newest first, at most
+    `limit`."""
     with engine.stream(
-        "SELECT process_id, any(sensor_id), max(path), max(cmdline), max(process_md5), "
-        "max(parent_id), max(parent_path), max(parent_cmdline), max(parent_md5), "
+        f"SELECT process_id, any(sensor_id), {_TEXTS}, "
         f"[{', '.join(f'sum({name})' for name in COUNTS)}] "
         "FROM segment WHERE window_ms >= {since_ms:UInt64} "
         f"GROUP BY process_id ORDER BY max(window_ms) DESC, process_id LIMIT {limit:d}",
@@ -53,5 +68,5 @@ def processes_since(engine: Engine, since_us: int, limit: int) -> Generator[DayP
 
 
 def _window_ms(since_us: int) -> int:
-    """The first window that can have events since a time."""
+    """Returns the first window that can have events since a time."""
     return max(0, since_us // 1_000 - SEGMENT_WINDOW_MS)

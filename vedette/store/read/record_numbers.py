@@ -1,29 +1,34 @@
-"""Numbers of records that arrived, by sensor and channel code (`pipeline/batch/deduplicate.py` has
-the form of a record's key).
+"""Numbers of records that arrived, by sensor and channel code (`pipeline/batch/deduplicate.py`
+defines the record key).
 
-Numbers are in the rows that records made, and in `unstored` where they made none. What is asked of
-them is answered by the engine, which gives back gaps and not numbers.
+Numbers are in the rows of the records, and in `unstored` for records without rows. The engine
+computes the answers, and returns gaps instead of numbers.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vedette.limits import COMPLETENESS_GAPS_MAX
+from vedette.limits import Limit
 from vedette.store.engine.client import Engine
+
+COMPLETENESS_GAPS_MAX: Limit[int] = 10_000
+"""Gaps of a channel that are compared with numbers from other times; further gaps are only
+counted."""
+
 
 Range = tuple[int, int]
 """First and last number, both included."""
 Channel = tuple[int, int]
-"""Sensor id and channel code."""
+"""(sensor id, channel code)."""
 
 _NUMBER = "bitAnd(k, 281474976710655)"  # the low 48 bits
-_CODE = "bitShiftRight(bitAnd(k, 9223372036854775807), 48)"  # without the mark of half a record
+_CODE = "bitShiftRight(bitAnd(k, 9223372036854775807), 48)"  # without the flag HALF
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedNumbers:
-    """What arrived of a channel between two times: different numbers, the least and greatest of
-    them, and the gaps between, at most `COMPLETENESS_GAPS_MAX` of `gap_count`."""
+    """Numbers of a channel that arrived between two times: count of distinct numbers, lowest and
+    highest number, and the gaps between, at most `COMPLETENESS_GAPS_MAX` of `gap_count`."""
 
     received: int
     first: int
@@ -35,9 +40,9 @@ class ReceivedNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What arrived at other times: the next number below and above (0: none), and the numbers
-    between, ascending. Of a channel of which nothing arrived: the greatest number that arrived
-    before, and the next one above it."""
+    """Numbers of a channel that arrived at other times: the next number below and above (0: none),
+    and the numbers between, ascending. For a channel without numbers in the period, `below` is the
+    greatest number that arrived before, and `above` the next one above it."""
 
     below: int
     above: int
@@ -47,7 +52,7 @@ class Around:
 def spans(
     engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
 ) -> dict[Channel, ReceivedNumbers]:
-    """What arrived in [from, until), epoch milliseconds."""
+    """Maps channel to the numbers that arrived in [from, until), epoch milliseconds."""
     found = engine.query(
         "SELECT sensor_id, code, length(n), n[1], n[-1], length(gaps), "
         "arraySum(one -> one.2 - one.1 + 1, gaps), "
@@ -72,8 +77,8 @@ def around(
     known: Mapping[Channel, ReceivedNumbers],
     times_ms: tuple[int, int, int, int],
 ) -> dict[Channel, Around]:
-    """What arrived outside of a time, of all channels. `times_ms` are the beginning of the look,
-    the beginning and the end of the time, and the end of the look."""
+    """Maps channel to the numbers that arrived outside of a period. `times_ms` is (start of the
+    search, start of the period, end of the period, end of the search)."""
     found = _around(engine, sensor_ids, _bounds(known), times_ms)
     silent = {
         channel: (one.below, one.below)
@@ -96,7 +101,8 @@ def _around(
     bounds: Mapping[Channel, Range],
     times_ms: tuple[int, int, int, int],
 ) -> dict[Channel, Around]:
-    """Without a bound, `below` is the greatest number that arrived before."""
+    """Returns the neighbors of the bounds. For a channel without bounds, `below` is the greatest
+    number that arrived before the period."""
     begin_ms, from_ms, until_ms, end_ms = times_ms
     found = engine.query(
         "SELECT sensor_id, code, maxIf(n, if(least = 0, at < {inner:UInt64}, n < least)), "
@@ -121,7 +127,7 @@ def _around(
 def unstored(
     engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
 ) -> dict[Channel, dict[str, int]]:
-    """How many different numbers made no row, by outcome."""
+    """Maps channel to the count of distinct unstored numbers by outcome."""
     found = engine.query(
         f"SELECT sensor_id, {_CODE} AS code, outcome, uniqExact({_NUMBER}) FROM ("
         "SELECT sensor_id, outcome, arrayJoin(record_keys) AS k FROM unstored WHERE "
@@ -137,7 +143,7 @@ def unstored(
 def unnumbered(
     engine: Engine, sensor_ids: Sequence[int], from_ms: int, until_ms: int
 ) -> dict[int, int]:
-    """By sensor, how many requests had records without numbers of their own."""
+    """Maps sensor id to the number of requests with records that have no number."""
     found = engine.query(
         "SELECT sensor_id, uniqExact(k) FROM ("
         f"SELECT sensor_id, arrayJoin(request_keys) AS k FROM segment WHERE {_WINDOWS} "
@@ -164,4 +170,4 @@ _ARRIVED = (
     "toUInt64(toUnixTimestamp64Milli(committed)) AS at "
     f"FROM record WHERE {_COMMITTED} AND record_key > 0"
 )
-"""Keys and when they came, in one block of time; a key may come twice."""
+"""Keys and their arrival times in a period; a key may occur twice."""

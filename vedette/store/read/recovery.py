@@ -1,7 +1,5 @@
-"""Reads of the write path: recovery after a restart, and lookups of evicted processes.
-
-They are the server's own, so the scope is everything.
-"""
+"""Queries of the write path: recovery after a restart, and lookups of evicted processes. They run
+for the server itself, without a scope."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,16 +10,14 @@ from pyroaring import BitMap
 from vedette.limits import HOST_SLOTS, RECOVERY_PROCESSES_PER_QUERY, SEGMENT_WINDOW_MS
 from vedette.model.columns import DERIVED, PROCESS
 from vedette.model.host import HostProcess
-from vedette.model.metadata_rank import RANK_COLUMN_OF
 from vedette.store.engine.client import Engine
-from vedette.store.sql.column_lists import COUNTS
+from vedette.store.sql.column_lists import COUNTS, aggregated
 from vedette.store.sql.scope_filter import AT_PROCESSES, windows_of, with_sensors
-from vedette.store.write.corrections import newest_corrections
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """A stored segment, and how many events it holds."""
+    """Location of a stored segment, and its number of events."""
 
     partition_ms: int
     window_ms: int
@@ -31,8 +27,8 @@ class SegmentPlace:
 
 @dataclass(frozen=True, slots=True)
 class KnownProcess:
-    """`facts` holds the known columns of `columns.PROCESS` and `columns.DERIVED`;
-    `places` every segment in a mounted partition, the earliest first."""
+    """A stored process. `facts` has the available columns of `columns.PROCESS` and
+    `columns.DERIVED`; `places` has every segment in a mounted partition, the earliest first."""
 
     facts: dict[str, Any]
     places: list[SegmentPlace]
@@ -40,14 +36,14 @@ class KnownProcess:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The newest window and commit; 0 in an empty store."""
+    """Newest window (ms) and highest commit number; both 0 in an empty store."""
 
     window_ms: int
     seq: int
 
 
 def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, KnownProcess]:
-    """Stored metadata and segments by process id; unknown ids are left out."""
+    """Maps process id to stored metadata and segments; omits unknown ids."""
     known: dict[str, KnownProcess] = {}
     for at in range(0, len(process_ids), RECOVERY_PROCESSES_PER_QUERY):
         known |= _known_processes(engine, list(process_ids[at : at + RECOVERY_PROCESSES_PER_QUERY]))
@@ -55,7 +51,7 @@ def known_processes(engine: Engine, process_ids: Sequence[str]) -> dict[str, Kno
 
 
 def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownProcess]:
-    # Most ids are new. `process` has four columns, while a read of `segment` costs milliseconds
+    # Most ids are new. `process` has four columns, while a query of `segment` takes milliseconds
     # before its first row.
     at_shards = f"{AT_PROCESSES} AND " if engine.capabilities.cluster else ""
     stored = engine.query(
@@ -80,27 +76,15 @@ def _known_processes(engine: Engine, process_ids: list[str]) -> dict[str, KnownP
         places.setdefault(process_id, []).append(stays)
         latest[process_id] = (stays.window_ms, sensor_id, process_id)
     facts = _facts(engine, list(latest.values()))
-    for name, values in newest_corrections(engine, process_ids).items():
-        facts[name] = _corrected(facts.get(name, {}), values)
     return {name: KnownProcess(facts.get(name, {}), stays) for name, stays in places.items()}
 
 
-def _corrected(facts: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Facts with a correction that is not applied yet; empty values are left out."""
-    merged = {
-        name: value
-        for name, value in {**facts, **values}.items()
-        if facts.get(RANK_COLUMN_OF.get(name, ""), 0) <= values.get(RANK_COLUMN_OF.get(name, ""), 0)
-    }
-    return {name: value for name, value in merged.items() if value}
-
-
 def process_hashes(engine: Engine, most: int) -> BitMap | None:
-    """The hashes (`model.ids.process_hash`) of all processes; None when there are more than
+    """Returns the hashes (`model.ids.process_hash`) of all processes; None if there are more than
     `most` rows."""
     if engine.query("SELECT count() FROM process").rows[0][0] > most:
         return None
-    # A bitmap takes numbers in their order in a fifth of the time.
+    # Adding sorted numbers to a bitmap takes a fifth of the time.
     found = engine.query("SELECT arraySort(groupArray(CRC32(process_id))) FROM process")
     return BitMap(found.rows[0][0])
 
@@ -109,8 +93,9 @@ _FACTS = (*PROCESS, *DERIVED)
 
 
 def _facts(engine: Engine, latest: list[tuple[int, int, str]]) -> dict[str, dict[str, Any]]:
-    """The best metadata of processes, from one window of each: every window has all of it."""
-    best = ", ".join(f"max(`{column.name}`)" for column in _FACTS)
+    """Returns the best metadata of processes. Each tuple of `latest` is (window, sensor id, process
+    id); one window suffices, because every window has all metadata."""
+    best = ", ".join(aggregated(column.name) for column in _FACTS)
     found = engine.query(
         f"SELECT process_id, {best} FROM segment WHERE (window_ms, sensor_id, process_id) IN "
         "{latest:Array(Tuple(UInt64, UInt32, String))} GROUP BY process_id",
@@ -124,18 +109,18 @@ def _facts(engine: Engine, latest: list[tuple[int, int, str]]) -> dict[str, dict
 
 
 _NUMBERED = ("record", "binary", "hit", "unstored")
-"""Tables besides `segment` whose rows a commit may consist of."""
+"""Tables other than `segment` in which a commit may have rows."""
 
 
 def newest(engine: Engine) -> Newest:
-    """The newest window, and the highest commit number of any table."""
+    """Returns the newest window, and the highest commit number of all tables."""
     window_ms, seq = engine.query("SELECT max(window_ms), max(seq) FROM segment").rows[0]
     others = [engine.query(f"SELECT max(seq) FROM {table}").rows[0][0] for table in _NUMBERED]
     return Newest(window_ms, max(seq, *others))
 
 
 Keys = Iterator[tuple[Any, ...]]
-"""Sensor id, keys of its records, keys of the requests that brought records without one."""
+"""Tuples (sensor id, record keys, keys of requests that had records without a key)."""
 
 
 def seen_keys(
@@ -146,10 +131,10 @@ def seen_keys(
     since_seq: int = 0,
     slots: Collection[int] | None = None,
 ) -> Keys:
-    """Keys of rows stored since a time and a commit, by sensor, streamed in blocks; of sensors in
-    some of the `HOST_SLOTS` only, where `slots` says which.
+    """Yields the keys of rows stored since a time and a commit, by sensor, streamed in blocks.
+    `slots` restricts the sensors to some of the `HOST_SLOTS`.
 
-    May yield a key twice, and some that are a little older.
+    May yield a key twice, and keys that are slightly older.
     """
     params: dict[str, Any] = {"since_ms": _window_before(since_us), "since_seq": since_seq}
     query = _SEEN[table].replace("$SLOTS", "1" if slots is None else _IN_SLOTS)
@@ -181,14 +166,30 @@ _SEEN: dict[str, str] = {
 }
 
 
+_CONTEXT = ", ".join(
+    map(
+        aggregated,
+        (
+            "process_pid",
+            "start",
+            "end_time",
+            "path",
+            "process_md5",
+            "process_sha256",
+            "username",
+            "parent_id",
+        ),
+    )
+)
+
+
 def host_context(
     engine: Engine, sensor_ids: Sequence[int], *, since_ms: int = 0
 ) -> list[HostProcess]:
-    """The processes that some hosts had in the windows since `since_ms`."""
+    """Returns the processes of hosts with a segment in a window since `since_ms`."""
     found = engine.query(
-        "SELECT sensor_id, process_id, max(process_pid), max(start), max(end_time), max(path), "
-        "max(process_md5), max(process_sha256), max(username), max(parent_id) "
-        "FROM segment WHERE window_ms >= {since_ms:UInt64} "
+        f"SELECT sensor_id, process_id, {_CONTEXT} FROM segment "
+        "WHERE window_ms >= {since_ms:UInt64} "
         "AND sensor_id IN {sensors:Array(UInt32)} GROUP BY sensor_id, process_id",
         {"since_ms": since_ms, "sensors": list(sensor_ids)},
     )

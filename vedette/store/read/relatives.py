@@ -2,25 +2,21 @@
 
 There are two sources of children, and neither is complete: the `parent_id` of a process (also for
 parents without telemetry), and childproc events of the parent (also for children without
-telemetry). Each query here serves a whole generation.
+telemetry). Each query here covers a whole generation.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.limits import (
-    CHILD_REPORTS_MAX,
-    PROCESSES_WITH_REPORTS_MAX,
-    RECOVERY_PROCESSES_PER_QUERY,
-)
+from vedette.limits import RECOVERY_PROCESSES_PER_QUERY, Limit
 from vedette.model.columns import METADATA, Column
 from vedette.model.ids import sensor_of
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.process_events import BY_KEY
-from vedette.store.sql.column_lists import BEST_COUNTS, best
+from vedette.store.sql.column_lists import BEST_COUNTS, aggregated, best
 from vedette.store.sql.scope_filter import (
     AT_PROCESSES,
     found_by_sensor,
@@ -29,16 +25,23 @@ from vedette.store.sql.scope_filter import (
     with_sensors,
 )
 
+CHILD_REPORTS_MAX: Limit[int] = 100
+"""Childproc events read together with a process: most processes have fewer children."""
+
+PROCESSES_WITH_REPORTS_MAX: Limit[int] = 1_000
+"""Processes per query that also reads childproc events; with more, the events would fill the
+memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A child as the childproc events of its parent describe it."""
+    """A child as described by the childproc events of its parent."""
 
     parent_id: str
     child_id: str
     time_us: int
     kind: int
-    """`model.event.ChildKind`"""
+    """A `model.event.ChildKind`."""
     path: str
     command_line: str
     username: str
@@ -55,9 +58,9 @@ class Tie:
     parent_id: str
     child_id: str
     start_us: int
-    """0 when unknown."""
+    """0 if unknown."""
     reports: int
-    """Its own childproc events."""
+    """Number of its own childproc events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +69,39 @@ class Known:
 
     row: dict[str, Any]
     reports: list[Report] | None
-    """None when there are too many; use `reports_of`."""
+    """None if there are too many; use `reports_of`."""
 
 
 _BY_INDEX: Final = {name: value for name, value in BY_KEY.items() if name != "use_skip_indexes"}
-"""Settings for children of a process, which no key finds."""
+"""Settings for reading children of a process, which are not found by a key."""
 
 _SHOWN: Final = frozenset(
     (
-        *("hostname", "group", "start", "path", "process_name", "process_pid", "process_md5"),
-        *("process_sha256", "cmdline", "username", "terminated", "end_time", "parent_id"),
+        "hostname",
+        "group",
+        "start",
+        "path",
+        "process_name",
+        "process_pid",
+        "process_md5",
+        "process_sha256",
+        "cmdline",
+        "username",
+        "terminated",
+        "end_time",
+        "parent_id",
         "last_update",
     )
 )
 _OF_PARENT: Final = frozenset(
     (
-        *("parent_name", "parent_path", "parent_pid", "parent_md5", "parent_sha256"),
-        *("parent_cmdline", "parent_username"),
+        "parent_name",
+        "parent_path",
+        "parent_pid",
+        "parent_md5",
+        "parent_sha256",
+        "parent_cmdline",
+        "parent_username",
     )
 )
 
@@ -98,14 +117,14 @@ _NAMED: Final = "sensor_id IN {sensors:Array(UInt32)} AND parent_id IN {ids:Arra
 
 
 def _sensed(ids: list[str]) -> dict[str, Any]:
-    """The parameters of `_NAMED`."""
+    """Returns the parameters of `_NAMED`."""
     sensors = sorted({sensor for one in ids if (sensor := sensor_of(one)) is not None})
     return {"ids": ids, "sensors": sensors}
 
 
 def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: int) -> list[Tie]:
-    """Processes whose parent is one of these, by start time."""
-    if scope.sees_none:  # No shard would be asked, and none end its groups.
+    """Returns processes whose parent is one of these, by start time."""
+    if scope.sees_none:  # Without sensors, no shard would be queried and complete its groups.
         return []
     segment = engine.capabilities.storage("segment")
     # Any partial row may match; the metadata is that of all partial rows merged.
@@ -116,7 +135,8 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
     for ids in _batches(parent_ids):
         where = scoped(Condition(by_process, _sensed(ids)), scope)
         rows = engine.query(
-            "SELECT process_id, max(parent_id), max(start) AS began, sum(childproc_count) "
+            f"SELECT process_id, {aggregated('parent_id')}, {aggregated('start')} AS began, "
+            "sum(childproc_count) "
             f"FROM segment WHERE {where.sql} "
             f"GROUP BY process_id ORDER BY began, process_id LIMIT {limit:d}",
             where.params,
@@ -127,8 +147,8 @@ def ties_of(engine: Engine, parent_ids: Sequence[str], scope: Scope, *, limit: i
 
 
 def children_named(engine: Engine, parent_ids: Sequence[str], limit: int) -> list[str] | None:
-    """Ids of processes with a partial row whose parent is one of these, in any scope, before rows
-    are merged. None when there are more than `limit`."""
+    """Returns ids of processes with a partial row whose parent is one of these, in any scope,
+    without merging rows. None if there are more than `limit`."""
     found: set[str] = set()
     for ids in _batches(parent_ids):
         rows = engine.query(
@@ -143,8 +163,17 @@ def children_named(engine: Engine, parent_ids: Sequence[str], limit: int) -> lis
 
 
 _CHILDPROC: Final = (
-    *("time", "started", "kind", "child_id", "path", "command_line"),
-    *("username", "pid", "md5", "sha256", "suppressed"),
+    "time",
+    "started",
+    "kind",
+    "child_id",
+    "path",
+    "command_line",
+    "username",
+    "pid",
+    "md5",
+    "sha256",
+    "suppressed",
 )
 _WITH_REPORTS: Final = (
     f"groupArrayArray({CHILD_REPORTS_MAX:d})"
@@ -161,8 +190,8 @@ def reports_of(
     child_ids: Sequence[str] | None = None,
     only_suppressed: bool = False,
 ) -> list[Report]:
-    """Children in the childproc events of these processes, by time, each once; optionally only
-    `child_ids`, or only suppressed ones."""
+    """Returns the children in the childproc events of these processes, by time, each once;
+    optionally only `child_ids`, or only suppressed ones."""
     arrays = ", ".join(f"childproc_{name} AS {name}" for name in _CHILDPROC)
     # The values at the child's start; an end event has fewer of them.
     first = "argMin((kind, path, command_line, username, pid, md5, sha256), (started = 0, time))"
@@ -188,8 +217,8 @@ def reports_of(
 def facts_of(
     engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column] = FACTS
 ) -> dict[str, dict[str, Any]]:
-    """Rows for a tree by process id: metadata, summed counts, `sensor_id`, and the latest segment's
-    id as `segment_id`. Processes outside the scope are left out."""
+    """Maps process id to its row for a tree: metadata, summed counts, `sensor_id`, and the latest
+    segment's id as `segment_id`. Processes outside the scope are omitted."""
     by_id = _facts(engine, process_ids, scope, columns)
     return {row["process_id"]: row for row in by_id}
 
@@ -197,7 +226,7 @@ def facts_of(
 def known_of(
     engine: Engine, process_ids: Sequence[str], scope: Scope, columns: Sequence[Column]
 ) -> dict[str, Known]:
-    """`facts_of` with the children that each reported: one query in place of two."""
+    """Like `facts_of`, with the children that each process reported: one query in place of two."""
     if len(process_ids) > PROCESSES_WITH_REPORTS_MAX:
         rows = _facts(engine, process_ids, scope, columns)
         return {row["process_id"]: Known(row, None) for row in rows}
@@ -231,7 +260,7 @@ def _facts(
 
 
 def _reports(parent_id: str, rows: Sequence[tuple[Any, ...]]) -> list[Report]:
-    """The children of a process's own events, each once, as `reports_of` has them."""
+    """Returns the children in a process's own events, each once, like `reports_of`."""
     first: dict[str, tuple[Any, ...]] = {}
     since: dict[str, int] = {}
     suppressed: set[str] = set()

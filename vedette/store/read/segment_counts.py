@@ -25,15 +25,15 @@ class SegmentCounts:
     window_ms: Sequence[int]
     segment_ids: Sequence[int]
     totals: Sequence[int]
-    """Events of all `STREAMED` kinds."""
+    """Number of events of all `STREAMED` kinds."""
     chosen: Sequence[int]
-    """Events of the requested kinds."""
+    """Number of events of the requested kinds."""
     kinds: Sequence[int]
     """Bit set of kinds with events, in the order of `STREAMED`; the first kind is bit 0."""
     is_terminated: bool
 
     def kinds_in(self, numbers: Sequence[int]) -> list[EventKind]:
-        """Kinds with events in the segments with these indexes."""
+        """Returns the kinds with events in the segments with these indexes."""
         kinds = 0
         for number in numbers:
             kinds |= self.kinds[number]
@@ -48,7 +48,7 @@ def load_segment_counts(
     *,
     deadline_s: float | None = None,
 ) -> SegmentCounts | None:
-    """Segments and counts of a process; None when the scope sees none.
+    """Returns segments and counts of a process; None if the scope has no such process.
 
     Raises UnavailableError (`reason` "deadline") when it takes longer than `deadline_s`.
     """
@@ -67,7 +67,7 @@ def sees(scope: Scope, process_id: str) -> bool:
 
 
 def row_size(row: Mapping[str, Any] | None) -> int:
-    """About how many bytes a cached row takes in memory."""
+    """Returns the approximate memory size of a cached row in bytes."""
     return 3_000 + sum(len(value) for value in (row or {}).values() if isinstance(value, str))
 
 
@@ -114,8 +114,8 @@ def present_segment(
     *,
     deadline_s: float | None = None,
 ) -> int | None:
-    """`segment_id` when the process has it, else its earliest segment's id; None when the scope
-    does not see the process. Raises UnavailableError (`reason` "deadline")."""
+    """Returns `segment_id` if the process has it, else its earliest segment's id; None if the
+    process is not in the scope. Raises UnavailableError (`reason` "deadline")."""
     where = of_process(process_id, scope)
     found = engine.query(
         "SELECT count(), countIf(segment_id = {segment:UInt64}), min(segment_id) "
@@ -130,7 +130,7 @@ def present_segment(
 
 
 def of_process(process_id: str, scope: Scope, windows: Sequence[int] | None = None) -> Condition:
-    """A condition on partial rows of one process; by primary key where windows are given."""
+    """Returns a condition on partial rows of one process; by primary key if windows are given."""
     sql = "process_id = {process:String} AND sensor_id = {sensor:UInt32}"
     params: dict[str, Any] = {"process": process_id, "sensor": sensor_of(process_id) or 0}
     if windows is not None:

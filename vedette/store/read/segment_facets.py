@@ -1,7 +1,7 @@
-"""Facet counts of a segment search, all columns in one pass (`GROUPING SETS`).
+"""Counts facets of a segment search, all columns in one pass (`GROUPING SETS`).
 
 A fuzzy count samples one window in eight, chosen by hash, and scales to the exact total. Windows
-are contiguous on disk, so seven eighths are not read. Small results and groups, whose members are
+are contiguous on disk, so seven eighths are not read. Small results, and groups, whose members are
 in many windows, are counted exactly.
 """
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from vedette.errors import BadRequestError
-from vedette.limits import FACET_FUZZY_TOTAL_MIN, FACET_START_DAYS, SEGMENT_FACET_VALUES_MAX
+from vedette.limits import FACET_START_DAYS, SEGMENT_FACET_VALUES_MAX, Limit
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import Condition
 from vedette.query.compile.predicate_sql import DERIVED_SQL, LOCAL_START
@@ -19,6 +19,11 @@ from vedette.store.engine.client import Engine
 from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.sql.column_lists import SORTABLE, quoted
 from vedette.store.sql.scope_filter import scoped
+
+FACET_FUZZY_TOTAL_MIN: Limit[int] = 100_000
+"""Number of segments from which a fuzzy count samples; smaller results are counted exactly, because
+sampling saves nothing."""
+
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _SAMPLED: Final = (
@@ -52,8 +57,7 @@ FACETS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Facets of process search (docs/api-objects.md#facets) and their expressions. Hours, weekdays (0
-is Sunday)
-and days are those of the host's clock; days are numbers."""
+is Sunday) and days are those of the host's clock; days are numbers."""
 
 Value = str | int
 
@@ -63,15 +67,15 @@ class Facets:
     """Values with counts by facet, the most frequent first."""
 
     total: int
-    """Segments or groups counted; for a fuzzy count those of the whole result."""
+    """Segments or groups counted; for a fuzzy count, those of the whole result."""
     counts: dict[str, list[tuple[Value, int]]]
     segments: int = 0
-    """Segments, also where groups were counted."""
+    """Number of segments, even if groups were counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How many values a facet has, and whether they are those that occur least."""
+    """Maximum number of values of a facet, and whether the least frequent ones are selected."""
 
     values: int
     is_rarest: bool
@@ -90,13 +94,15 @@ def count_facets(
     is_rarest: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> Facets:
-    """Count the values of the named `FACETS`, so many of each; unknown values are left out.
+    """Counts the values of the named `FACETS`, at most `values` of each; unknown values are left
+    out.
 
-    With `group`, a column as in `search_groups`, every value counts the groups it occurs in.
-    With `fuzzy_total`, the exact number of segments, the counts may be estimates; not those of the
-    least frequent values (`is_rarest`, the rarest first), which a sample misses.
-    Raises BadRequestError for a facet or a column that is none, UnavailableError when it takes
-    longer than `reach` allows.
+    With `group`, a column as in `search_groups`, every value counts the groups it occurs in. With
+    `fuzzy_total`, the exact number of segments, the counts may be estimates. The least frequent
+    values (`is_rarest`, the rarest first) are always counted exactly, because a sample misses them.
+
+    Raises BadRequestError for an unknown facet or column, UnavailableError when it takes longer
+    than `reach` allows.
     """
     names = list(dict.fromkeys(names))
     for name in names:
@@ -138,8 +144,8 @@ def _count(
 
 
 def _counting(where: Condition, names: Sequence[str], group: str, end: _End) -> str:
-    """One pass with a grouping set per column and one for the total. One value more than are
-    wanted, since one may be the unknown one."""
+    """Returns SQL for one pass with a grouping set per column and one for the total. Selects one
+    more value than requested, since one may be the unknown value."""
     order = "ASC" if end.is_rarest else "DESC"
     columns = [f"f{number}" for number in range(len(names))]
     values = [f"{FACETS[name]} AS f{number}" for number, name in enumerate(names)]

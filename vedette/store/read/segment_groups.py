@@ -8,12 +8,7 @@ order, without those whose group occurred before; all other groups are only coun
 from collections.abc import Iterable
 
 from vedette.errors import BadRequestError
-from vedette.limits import (
-    ROWS_DEFAULT,
-    SEGMENT_GROUPS_AHEAD,
-    SEGMENT_GROUPS_AHEAD_MIN,
-    SEGMENT_GROUPS_BOUND_MAX,
-)
+from vedette.limits import ROWS_DEFAULT, Limit
 from vedette.model.columns import KEY
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import NO_INDEXES, Condition
@@ -23,6 +18,17 @@ from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.read.segment_search import NEWEST_FIRST, Found, ordering_sql, segment_rows
 from vedette.store.sql.column_lists import SORTABLE, quoted
 from vedette.store.sql.scope_filter import PLACE, Place, scoped
+
+SEGMENT_GROUPS_AHEAD: Limit[int] = 4
+"""Segments read per row of the page: a process typically has two or three."""
+
+SEGMENT_GROUPS_AHEAD_MIN: Limit[int] = 1_000
+"""Minimum number of segments read for a page of groups: a query for fewer costs as much."""
+
+SEGMENT_GROUPS_BOUND_MAX: Limit[int] = 20_000
+"""Segments up to which their groups are read in a second query by key; with more, the first query
+reads the groups too."""
+
 
 _OF_KEYS = frozenset(column.name for column in KEY)
 
@@ -38,10 +44,10 @@ def search_groups(
     rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
 ) -> Found:
-    """The first segment of every group: how many groups there are, exactly, and `rows` of their
-    first segments from `start` on. What is unknown is a group of its own.
+    """Returns the exact number of groups, and the first segments of `rows` groups from `start` on.
+    The unknown value is a group of its own.
 
-    Raises like `search_segments`; the column must be one that results can be sorted by.
+    Raises the errors of `search_segments`; the column must be sortable.
     """
     if column not in SORTABLE:
         raise BadRequestError(f"results cannot be grouped by {column!r}")
@@ -63,15 +69,16 @@ def search_groups(
 def count_groups(
     engine: Engine, where: Condition, scope: Scope, column: str, *, reach: Reach = EVERYWHERE
 ) -> int:
-    """How many groups the segments that a condition selects make, exactly."""
+    """Returns the exact number of groups of the segments that a condition selects."""
     return _count(engine, scoped(where, scope), column, reach)
 
 
 def _ahead(
     engine: Engine, where: Condition, column: str, ordering: str, most: int, reach: Reach
 ) -> list[tuple[object, ...]]:
-    """The places and groups of the first segments in order. The column is read for those alone,
-    unless they are very many: a text of every segment would cost more than all the rest."""
+    """Returns the places and groups of the first segments in order. The column is read only for
+    those, unless they are very many: reading a text of every segment would cost more than all the
+    rest."""
     also = f", {quoted(column)}" if most > SEGMENT_GROUPS_BOUND_MAX else ""
     found = reach.ask(
         engine,
@@ -94,7 +101,7 @@ def _ahead(
 
 
 def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Place]:
-    """The keys of the first row of every group; the group is the last member."""
+    """Returns the keys of the first row of every group; the group is the last member of a row."""
     firsts: dict[object, Place] = {}
     for *key, group in rows:
         firsts.setdefault(group, tuple(key))  # type: ignore[arg-type]
@@ -102,9 +109,10 @@ def _firsts(rows: Iterable[tuple[object, ...]]) -> list[Place]:
 
 
 def _count(engine: Engine, where: Condition, column: str, reach: Reach) -> int:
-    # What all partial rows of a segment share needs no merging.
+    # Values that all partial rows of a segment share need no merging.
     final = "FINAL " if where.asks_merged or column not in _OF_KEYS else ""
-    # As facets count groups: a set of numbers is made in two thirds of the time of one of texts.
+    # As facets count groups: building a set of numbers takes two thirds of the time of a set of
+    # texts.
     sql = f"SELECT uniqExact(cityHash64({quoted(column)})) FROM segment {final}{where.clause}"
     total: int = reach.ask(engine, sql, where.params, indexes=where.indexes).rows[0][0]
     return total
@@ -119,7 +127,8 @@ def _page(
     rows: int,
     reach: Reach,
 ) -> list[Place]:
-    """A page far behind, or among groups of very many segments: all segments are put in order."""
+    """Returns a page with a high offset, or among groups of very many segments: all segments are
+    sorted."""
     page = reach.ask(
         engine,
         f"SELECT {PLACE} FROM segment FINAL {where.clause} "

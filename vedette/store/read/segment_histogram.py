@@ -1,4 +1,4 @@
-"""How many results a search has in each interval of time."""
+"""Counts the results of a search by interval of time."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,7 +13,7 @@ from vedette.store.read.segment_facets import FACETS
 from vedette.store.sql.scope_filter import scoped
 
 TIME_FIELDS: Final = ("start", "last_update", "last_server_update")
-"""Columns of time that results can be counted by."""
+"""Time columns for counting results."""
 
 
 def count_over_time(
@@ -26,11 +26,12 @@ def count_over_time(
     by_process: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> Sequence[tuple[int, int]]:
-    """Number of each interval since 1970 that has results, and how many: segments, or processes,
-    which count in each interval that one of their segments is in. The earliest
-    `HISTOGRAM_BUCKETS_MAX` and one; unknown times are left out.
+    """Returns (number of the interval since 1970, number of results) of intervals with results:
+    segments, or processes, which count in each interval that one of their segments is in. The
+    earliest `HISTOGRAM_BUCKETS_MAX` + 1; unknown times are left out.
 
-    Raises BadRequestError for a column that is no time, UnavailableError when it takes longer.
+    Raises BadRequestError for a column that is not a time, UnavailableError when it takes longer
+    than `reach` allows.
     """
     within = scoped(where, scope)
     counted = "uniqExact(process_id)" if by_process else "count()"
@@ -57,8 +58,9 @@ def stacks_over_time(
     by_process: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> Sequence[tuple[int, Sequence[int]]]:
-    """By the number of its interval, as `count_over_time` has them, how many results have each of
-    the values of a facet. Raises as that does, BadRequestError also for what is no facet."""
+    """Returns (number of the interval, number of results with each of the values of a facet) for
+    the intervals of `count_over_time`. Raises its errors, and BadRequestError for an unknown
+    facet."""
     if by not in FACETS:
         raise BadRequestError(f"histogram.by: there is no facet {by[:60]!r}")
     within = scoped(where, scope)
@@ -87,8 +89,9 @@ def count_by_week_hour(
     by_process: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> Sequence[tuple[int, int, int]]:
-    """Weekday (0 is Sunday), hour, and how many segments or processes started then, by the clock of
-    their host; unknown starts are left out. Raises UnavailableError when it takes longer."""
+    """Returns (weekday from 0 for Sunday, hour, number of segments or processes started then), by
+    the clock of their host; unknown starts are left out. Raises UnavailableError when it takes
+    longer than `reach` allows."""
     within = scoped(where, scope)
     counted = "uniqExact(process_id)" if by_process else "count()"
     found = reach.ask(
@@ -105,7 +108,8 @@ def count_by_week_hour(
 def span_of(
     engine: Engine, where: Condition, scope: Scope, field: str, *, reach: Reach = EVERYWHERE
 ) -> tuple[int, int]:
-    """The earliest and latest known time of the results in epoch microseconds; 0 without any."""
+    """Returns the earliest and latest known time of the results in epoch microseconds; 0 without
+    results."""
     column = _column(field)
     within = scoped(where, scope)
     time = f"toUnixTimestamp64Micro({column})"

@@ -25,8 +25,8 @@ NEWEST_FIRST: Order = (("last_update", True),)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`total` segments match; `rows` is the requested page, by column name (`columns.KEY`,
-    `columns.METADATA` without search-only columns, and the counts)."""
+    """`total` is the number of matching segments; `rows` is the requested page, by column name
+    (`columns.KEY`, `columns.METADATA` without search-only columns, and the counts)."""
 
     total: int
     rows: list[dict[str, Any]]
@@ -43,8 +43,8 @@ def search_segments(
     reach: Reach = EVERYWHERE,
     ranking: Ranking | None = None,
 ) -> Found:
-    """The exact number of segments a condition selects, and `rows` of them from `start` on.
-    `ranking` is that of the search's plan; None: chosen here.
+    """Returns the exact number of segments that a condition selects, and `rows` of them from
+    `start` on. `ranking` comes from the search's plan; None: chosen here.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `reach` allows.
@@ -68,7 +68,7 @@ def _ranked(
     rows: int,
     reach: Reach,
 ) -> Found | None:
-    """The page as partial rows give it, unmerged; None when too many rows would be read."""
+    """Returns the page from unmerged partial rows; None if too many rows would be read."""
     match ranking:
         case CountOnly():
             return Found(_count(engine, where, reach), [])
@@ -95,12 +95,12 @@ def _ranked(
 def count_segments(
     engine: Engine, where: Condition, scope: Scope, *, reach: Reach = EVERYWHERE
 ) -> int:
-    """The exact number of segments a condition selects."""
+    """Returns the exact number of segments that a condition selects."""
     return _count(engine, scoped(where, scope), reach)
 
 
 def segment_rows(engine: Engine, keys: Sequence[Place]) -> list[dict[str, Any]]:
-    """Metadata and counts of segments by `PLACE`, in the order of `keys`."""
+    """Returns metadata and counts of segments by `PLACE`, in the order of `keys`."""
     if not keys:
         return []
     # Merging a few partial rows here takes a fraction of the time of FINAL.
@@ -132,7 +132,7 @@ def _source(where: Condition, columns: Sequence[str] = ()) -> str:
 def _page(
     engine: Engine, where: Condition, order: Order, start: int, rows: int, reach: Reach
 ) -> tuple[int, list[Place]]:
-    """Total and places of a page; metadata is then read for the page alone."""
+    """Returns total and places of a page; metadata is then read only for the page."""
     ordering = ordering_sql(order)
     found = _source(where, [column for column, _ in order])
     page = reach.ask(
@@ -154,12 +154,11 @@ _UNKNOWN: Final = {
     "process_pid": "`process_pid` = 0",
     "parent_pid": "`parent_pid` = 0",
 }
-"""Columns of which 0 is stored for: unknown, and the test for it. Such rows stand last in either
-direction."""
+"""Columns whose 0 means unknown, with the test for it. Such rows come last in either direction."""
 
 
 def ordering_sql(order: Order) -> str:
-    """The ORDER BY terms. Raises BadRequestError for a column not in `SORTABLE`."""
+    """Returns the ORDER BY terms. Raises BadRequestError for a column not in `SORTABLE`."""
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
@@ -167,5 +166,5 @@ def ordering_sql(order: Order) -> str:
         if column in _UNKNOWN and not descends:
             terms.append(_UNKNOWN[column])
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
-    # The key as tie-breaker keeps the order stable from page to page.
+    # The key as tie-breaker keeps the order stable across pages.
     return ", ".join([*terms, "window_ms DESC", "key_hash"])

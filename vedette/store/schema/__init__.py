@@ -1,1 +1,1 @@
-"""Tables, columns and indexes: making and upgrading them."""
+"""Creates and upgrades tables, columns and indexes of the telemetry store."""

@@ -1,4 +1,4 @@
-"""Creating the tables of a new store, and opening those of an older one."""
+"""Creates the tables of a new store, and checks and upgrades an existing store."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ def create_tables(engine: Engine) -> None:
 
 
 def check_schema(engine: Engine) -> None:
-    """For commands that change nothing. Raises StartError unless the tables are of exactly this
-    version."""
+    """Raises StartError unless the tables have exactly this schema version. For commands that
+    change nothing."""
     found = engine.query("SELECT max(version) FROM schema").rows[0][0]
     check_version(found, SCHEMA_VERSION)
     if found != SCHEMA_VERSION:
@@ -54,9 +54,10 @@ def check_schema(engine: Engine) -> None:
 
 
 def _version(engine: Engine) -> int:
-    """The schema version of the store; 0 for a new one, and for one whose creation was killed."""
+    """Returns the schema version of the store; 0 for a new store, and for one whose creation was
+    interrupted."""
     is_there = "SELECT 1 FROM system.tables WHERE database = {database:String} AND name = 'schema'"
-    # A statement for all servers of a cluster fails while one is away.
+    # An ON CLUSTER statement fails while a server is down.
     if not engine.query(is_there, {"database": engine.database}).rows:
         for statement in definitions(SCHEMA, engine.capabilities):
             engine.command(statement)
@@ -66,7 +67,7 @@ def _version(engine: Engine) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Existing:
-    """A table as the servers have it."""
+    """Definitions of a table on the servers."""
 
     is_everywhere: bool
     definitions: tuple[str, ...]
@@ -76,9 +77,9 @@ _NONE: Final = _Existing(is_everywhere=False, definitions=())
 
 
 def _existing(engine: Engine) -> dict[str, _Existing]:
-    """The tables of the database on the servers that answer, in one query: a statement for each
-    costs a tenth of a second at every start, and `ADD INDEX IF NOT EXISTS` of what exists half a
-    second."""
+    """Maps table name to its definitions on the servers that answer. One query for all tables,
+    because a statement for each costs 0.1 s at every start, and `ADD INDEX IF NOT EXISTS` of an
+    existing index 0.5 s."""
     system = engine.capabilities.system
     found = engine.query(
         f"WITH (SELECT count() FROM {system('one')}) AS servers "

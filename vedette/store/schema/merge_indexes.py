@@ -1,13 +1,13 @@
-"""Suffix-token indexes of `MERGED_SUFFIX_COLUMNS` (`model/suffix_columns.py`) that merges build.
+"""Suffix-token indexes of `MERGED_SUFFIX_COLUMNS` (`model/suffix_columns.py`), which merges build.
 
-In the open partition these indexes are worth their cost for paths, domains and addresses: about a
-microsecond and 1.4 bytes an event in every merge. Inserts do not build them.
+In the open partition these indexes are worth their cost for paths, domains and addresses: about 1
+µs and 1.4 bytes per event in every merge. Inserts do not build them.
 
-Asking a part for an index it lacks is expensive, so it must be known which parts have them. A
-part's name shows whether it was merged, a partition's name when it was opened. When a store is
-created or an older one opened, the newest partition is recorded (table `merging`): merged parts of
-later partitions have the indexes. An older version that opens the store in between resets the
-setting; then the record is made again.
+Querying a part for an index that it lacks is expensive, so readers must know which parts have the
+indexes. The name of a part shows whether it was merged; the name of a partition shows its opening
+time. When a store is created or upgraded, the table `merging` records the newest partition: merged
+parts of later partitions have the indexes. If an older version opens the store in between, it
+resets the setting, and the next start records the newest partition again.
 """
 
 from typing import Final
@@ -21,11 +21,11 @@ _MADE: Final = ",".join(sorted(MERGED_SUFFIX_COLUMNS))
 
 
 def begin_merge_indexes(engine: Engine) -> None:
-    """Makes merges build the indexes from now on; idempotent."""
+    """Makes future merges build the indexes; idempotent."""
     is_set = _is_set(engine)
     if is_set and merged_after(engine) is not None:
         return
-    # Recorded first: a crash in between repeats both.
+    # The record comes first: a crash in between repeats both statements.
     engine.command(
         "INSERT INTO merging SELECT {made:String}, {after:UInt64}, now64(6, 'UTC')",
         {"made": _MADE, "after": _newest(engine)},
@@ -37,7 +37,8 @@ def begin_merge_indexes(engine: Engine) -> None:
 
 
 def merged_after(engine: Engine) -> int | None:
-    """Opening time after which merged parts have the indexes; None when it was never recorded."""
+    """Returns the opening time after which merged parts have the indexes; None if it was never
+    recorded."""
     found = engine.query(
         "SELECT after_ms FROM merging WHERE made = {made:String} ORDER BY noted DESC LIMIT 1",
         {"made": _MADE},
@@ -62,7 +63,8 @@ def _is_set(engine: Engine) -> bool:
 
 
 def _newest(engine: Engine) -> int:
-    """Opening time of the newest partition that has parts, mounted or not; 0 when none has."""
+    """Returns the opening time of the newest partition with parts, mounted or not; 0 if no
+    partition has parts."""
     parts = " UNION ALL ".join(
         f"SELECT partition_id FROM {engine.capabilities.system(name)} "
         f"WHERE {which}database = {{database:String}} AND table = {{segment:String}}"

@@ -1,12 +1,9 @@
-"""What a table is made of: columns as SQL, codecs, settings; the value that describes one."""
+"""Describes tables: columns as SQL, codecs, settings, and the type `Table`."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from vedette.model.columns import (
-    Column,
-    ColumnType,
-)
+from vedette.model.columns import CLAIMS, RANKS, Column, ColumnType
 from vedette.model.indexes import (
     INDEX_TYPES,
     IndexKind,
@@ -39,12 +36,12 @@ CODECS: dict[ColumnType, str] = {
     "time": "CODEC(Delta(8), ZSTD(1))",
     "u64": "CODEC(Delta(8), ZSTD(1))",
 }
-"""Event times of a segment lie close together, and most senders have whole milliseconds."""
+"""Event times within a segment are close together, and most senders report whole milliseconds."""
 
 DURABLE = (
     "fsync_after_insert = 1",
     "fsync_part_directory = 1",
-    # A merged part replaces parts that were synced: it must not be weaker than they.
+    # A merged part replaces synced parts and must be equally durable.
     "min_rows_to_fsync_after_merge = 1",
     "old_parts_lifetime = 60",
 )
@@ -54,27 +51,24 @@ LATE_SUFFIX_INDEXES = ",".join(
 NO_LATE_INDEXES_ON_MERGE = f"exclude_materialize_skip_indexes_on_merge = '{LATE_SUFFIX_INDEXES}'"
 
 COMPACT = (
-    # A part is one file of data until it is worth a file for each of 150 columns: an insert
-    # would sync them one by one.
+    # Stores a part in one data file until its size justifies a file for each of 150 columns, each
+    # of which an insert would sync separately.
     "min_bytes_for_wide_part = 67108864",
 )
 
 IN_SMALL_BLOCKS = "SETTINGS (min_compress_block_size = 32768, max_compress_block_size = 65536)"
-"""For text: a page of results reads ten rows from ten places, each a block to decompress."""
+"""For strings: a page of results reads ten rows from ten places, and decompresses a block for
+each."""
 
-REPEATED = frozenset(
-    (
-        *("hostname", "group", "os_type", "host_type", "username"),
-        *("path", "process_name", "process_md5", "parent_name"),
-    )
-)
-"""Low-cardinality text. Functions run once for each dictionary entry, which makes grouping and
-predicates several times faster."""
+REPEATED = frozenset(("hostname", "group", "os_type", "host_type"))
+"""Low-cardinality strings. Functions run once per dictionary entry, which makes grouping and
+predicates several times faster. Unsuitable for claims, which nearly all differ because of their
+ranks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table definition. Columns are written `name type codec`, ready for SQL."""
+    """A table definition. A column is a string `name type codec` for SQL."""
 
     name: str
     family: Family
@@ -85,9 +79,9 @@ class Table:
     projections: tuple[str, ...] = ()
     settings: tuple[str, ...] = DURABLE
     version: str = ""
-    """Of a ReplacingMergeTree: the column that is greatest in the newest row."""
+    """Column of a ReplacingMergeTree that is greatest in the newest row."""
     sharded: bool = True
-    """False for tables of which every server holds a full copy."""
+    """False for tables that are fully replicated to every server."""
 
     @property
     def index_names(self) -> tuple[str, ...]:
@@ -105,6 +99,28 @@ def merged(column: Column) -> str:
     codec = CODECS.get(column.type, TEXT_CODEC)
     blocks = f" {IN_SMALL_BLOCKS}" if column.type == "text" else ""
     return f"`{column.name}` SimpleAggregateFunction({column.merge}, {kind}) {codec}{blocks}"
+
+
+def claim(column: Column) -> str:
+    """Returns the stored column of a group's member. The greatest value is that of the best
+    claim."""
+    kind = "String" if column.type == "text" else "UInt128"
+    return (
+        f"`{column.physical}` SimpleAggregateFunction(max, {kind}) {TEXT_CODEC} {IN_SMALL_BLOCKS}"
+    )
+
+
+def element(column: Column) -> str:
+    """Returns the alias that extracts the value of a group's member. Queries use it like any
+    column."""
+    stored = column.shown(f"`{column.physical}`")
+    return f"`{column.name}` {SQL_TYPES[column.type]} ALIAS {stored}"
+
+
+def rank(group: str) -> str:
+    """Returns the alias that extracts the rank of a group."""
+    first = CLAIMS[group][0]
+    return f"`{RANKS[group].name}` UInt64 ALIAS {first.rank(f'`{first.physical}`')}"
 
 
 def gathered(column: Column) -> str:

@@ -1,96 +1,105 @@
-"""The tables of the telemetry store, made from `model/columns.py` and `model/indexes.py`.
+"""Tables of the telemetry store, derived from `model/columns.py` and `model/indexes.py`.
 
-- `segment`  one row a (process, window): what `model/columns.py` describes. Partial rows of a
-             segment are merged by the engine; read it with FINAL.
-- `record`   records without a process, or without a place in the model.
-- `binary`   what was seen of a file's image, by hash and sensor.
-- `unstored` numbers of records that arrived and made no row, with the reason: so that what is
-             missing can be distinguished from what was left out.
-- `binary_reading` what was read from a file's bytes, by hash.
-- `process`  lookup: in which windows a process has segments. A superset; `segment` decides.
-- `correction` metadata that replaces what `segment` has (`store/write/corrections.py`).
-- `partition` the wanted state of each time partition (`store/partitions/lifecycle.py`).
-- `settled`  which time partitions have all their indexes (`store/partitions/index_build.py`);
-             the stored name is older than INDEXED_PARTITION.
-- `merging`  since when merges build which indexes (`store/schema/merge_indexes.py`).
+- `segment`  one row per (process, window), with the columns of `model/columns.py`. The engine
+             merges partial rows of a segment; read it with FINAL.
+- `record`   records without a process, or without an event type in the model. Log search reads
+             them (`log_columns.py`).
+- `binary`   sightings of binaries, by hash and sensor.
+- `unstored` keys of records that arrived and created no row, with the reason. They distinguish
+             lost records from omitted records.
+- `binary_reading` results of reading the bytes of files, by hash.
+- `process`  lookup of the windows in which a process has segments. A superset of `segment`.
+- `partition` the desired state of each time partition (`store/partitions/lifecycle.py`).
+- `settled`  time partitions that have all their indexes (`store/partitions/index_build.py`); the
+             stored name is older than INDEXED_PARTITION.
+- `merging`  times since which merges build indexes (`store/schema/merge_indexes.py`).
 - `schema`   the schema versions that were applied.
 
-`detection_tables.py` has those of detection; `TABLES` here lists them all.
+`detection_tables.py` defines the detection tables; `TABLES` here lists all tables.
 
-Rows that carry telemetry lie in partitions of time (`partition_ms`,
-docs/api-objects.md#time-partition), so that a partition of all of them can be detached, attached
-and dropped as files.
+Telemetry is partitioned by time (`partition_ms`, docs/api-objects.md#time-partition), so that a
+partition of all tables can be detached, attached and dropped as files.
 """
 
-from vedette.limits import PARTITION_UNCHANGED_S
-from vedette.model.columns import (
-    CORRECTED,
-    EVENT_KINDS,
-    KEY,
-    METADATA,
-    READING,
-    SIGHTING,
-    Column,
-)
+from vedette.limits import Limit
+from vedette.model.columns import CLAIMS, EVENT_KINDS, KEY, METADATA, READING, SIGHTING, Column
 from vedette.model.indexes import INDEXES, SEQ_INDEX
 from vedette.model.suffix_columns import SUFFIX_COLUMNS
+from vedette.model.tokens import SHAPE_WORD, SHAPE_WORD_SHOWN
 from vedette.store.engine.capabilities import BY_PROCESS, Capabilities
 from vedette.store.schema.detection_tables import (
     ALERT,
     BINARY_TAG,
     HIT,
+    HIT_OUTCOME,
     INDICATOR,
     TAG,
     THREAT_REPORT,
 )
+from vedette.store.schema.log_columns import LOG_COLUMNS, LOG_INDEXES
 from vedette.store.schema.table import (
     COMPACT,
     DURABLE,
     NO_LATE_INDEXES_ON_MERGE,
     Table,
+    claim,
+    element,
     gathered,
     indexed,
     merged,
     plain,
+    rank,
     set_of,
     suffix_index,
     summed,
 )
 from vedette.store.sql.scope_filter import SEGMENT_KEY
 
-SCHEMA_VERSION = 8
-"""Of the tables below; `store/schema/upgrade.py` has a step for each version after the first."""
+PARTITION_UNCHANGED_S: Limit[int] = 6 * 3600
+"""Age (s) of the newest part from which a partition is merged into one part. Late rows of a closed
+partition cause another merge."""
 
-CMDLINE_SHAPE = "replaceRegexpAll(lower(cmdline), '[a-z]*[0-9][0-9a-z-]*', '<n>')"
-"""The shape of a command line: without words that have a digit, which are numbers, ids and most
-encoded texts. What follows a dash belongs to the word, because parts of ids may have no digit. One
-simple pattern takes half a microsecond; one for each kind of id takes four times as long."""
+
+SCHEMA_VERSION = 10
+"""Version of the tables below; `store/schema/upgrade.py` upgrades stores of `OLDEST_VERSION` and
+later."""
+
+CMDLINE_SHAPE = f"replaceRegexpAll(lower(cmdline), '{SHAPE_WORD}', '{SHAPE_WORD_SHOWN}')"
+"""SQL expression for the shape of a command line. The column `cmdline_shape` has 64 bits of its
+hash."""
 
 BY_PROCESS_COLUMNS: tuple[str, ...] = (
-    *("partition_ms", "window_ms", "sensor_id", "process_id", "segment_id"),
-    *("last_update", "last_server_update", "first_server_update", "terminated"),
+    "partition_ms",
+    "window_ms",
+    "sensor_id",
+    "process_id",
+    "segment_id",
+    "last_update",
+    "last_server_update",
+    "first_server_update",
+    "terminated",
     *(f"{kind.name}_count" for kind in EVENT_KINDS),
 )
-"""Columns of the projection, sorted by process: `segment` is sorted by time, and the segments of a
-long process are spread over it. A query of one process for these columns only, without FINAL, reads
-few rows here, whatever the size of the store. Partial rows are not merged here: sum the counts,
-and take the `max` of the rest."""
+"""Columns of the projection sorted by process. `segment` is sorted by time, so the segments of a
+long process are spread over it. A query without FINAL for these columns of one process reads few
+rows of the projection, regardless of the size of the store. The projection does not merge partial
+rows: sum the counts, and take the `max` of the other columns."""
 
 SEGMENT = Table(
     "segment",
     "AggregatingMergeTree",
     columns=(
         *map(plain, KEY),
-        # 64 bits of the whole key: what sets of segments hold (query/compile/document.py).
+        # 64-bit hash of the whole key, used by sets of segments (query/compile/document.py).
         f"`key_hash` UInt64 MATERIALIZED cityHash64({SEGMENT_KEY}) CODEC(NONE)",
-        *map(merged, METADATA),
-        # Which command lines are alike (query-language "what is rare"); 0 without one.
-        "`cmdline_shape` SimpleAggregateFunction(max, UInt64) MATERIALIZED "
-        f"if(cmdline = '', 0, cityHash64({CMDLINE_SHAPE})) CODEC(ZSTD(1))",
+        *(merged(column) for column in METADATA if not column.group),
+        *(claim(column) for columns in CLAIMS.values() for column in columns),
+        *(element(column) for columns in CLAIMS.values() for column in columns),
+        *map(rank, CLAIMS),
         *(gathered(column) for kind in EVENT_KINDS for column in kind.columns),
         *(summed(f"{kind.name}_count") for kind in EVENT_KINDS),
-        # Each record's key is written once, and neighbours differ little: a set would lose the
-        # order, and with it three quarters of the compression.
+        # Each record's key is written once, and neighboring keys are similar: a set would lose the
+        # order, and with it 75% of the compression.
         gathered(Column("record_keys", "u64")),
         set_of("request_keys", "UInt64"),
     ),
@@ -99,7 +108,7 @@ SEGMENT = Table(
     indexes=(
         *(indexed(column, kind) for column, kind in INDEXES),
         *map(suffix_index, SUFFIX_COLUMNS),
-        # For those who follow commits: a part that was not merged since has none of their rows.
+        # For readers that follow commits: the index excludes parts without new rows.
         f"INDEX {SEQ_INDEX} seq TYPE minmax",
     ),
     projections=(
@@ -110,19 +119,19 @@ SEGMENT = Table(
         *DURABLE,
         *COMPACT,
         "deduplicate_merge_projection_mode = 'rebuild'",
-        # A row is large (30 events and more), and most reads want few of them.
+        # A row is large (30 events and more), and most queries need few rows.
         "index_granularity = 512",
-        # A merge holds a block of every part it reads, and a buffer for every stream it writes:
-        # with 240 streams the defaults are half a gigabyte.
+        # A merge allocates a block for each source part and a buffer for each output stream: with
+        # 240 streams the defaults need 512 MB.
         "merge_max_block_size = 1024",
         "min_columns_to_activate_adaptive_write_buffer = 1",
-        # Paths repeat at a distance: larger blocks save 1 byte an event.
+        # Equal paths are far apart: larger blocks save 1 byte per event.
         "min_compress_block_size = 262144",
-        # Built once a partition is closed and merged (`store/partitions/index_build.py`); when
-        # merges began to make the others is noted (`store/schema/merge_indexes.py`).
+        # `store/partitions/index_build.py` builds these indexes after a partition is closed and
+        # merged. `store/schema/merge_indexes.py` records since when merges build the others.
         NO_LATE_INDEXES_ON_MERGE,
-        # A partition that nothing was written to for so long becomes one part: FINAL costs nothing
-        # there, and an index is looked into once.
+        # A partition without new rows for this time becomes one part, which makes FINAL free and
+        # needs one index lookup.
         f"min_age_to_force_merge_seconds = {PARTITION_UNCHANGED_S}",
         "min_age_to_force_merge_on_partition_only = 1",
         "enable_max_bytes_limit_for_min_age_to_force_merge = 1",
@@ -146,10 +155,11 @@ RECORD = Table(
         "seq UInt64 CODEC(Delta(8), ZSTD(1))",
         "record_key UInt64 CODEC(Delta(8), ZSTD(1))",
         "request_key UInt64 CODEC(ZSTD(1))",
+        *LOG_COLUMNS,
     ),
     partition_by="partition_ms",
     order_by="(channel, event_id, sensor_id, time)",
-    indexes=(f"INDEX {SEQ_INDEX} seq TYPE minmax",),
+    indexes=(f"INDEX {SEQ_INDEX} seq TYPE minmax", *LOG_INDEXES),
     settings=(*DURABLE, *COMPACT),
 )
 
@@ -201,8 +211,8 @@ BINARY_READING = Table(
     settings=(*DURABLE, *COMPACT, "index_granularity = 1024"),
     sharded=False,
 )
-"""What was read from the bytes of files. `sensor_id` is 0 for a whole, verified file, else whose
-beginning of a file it is; `is_added` is 1 for files that an operator added."""
+"""Results of reading the bytes of files. `sensor_id` is 0 for a complete, verified file, else the
+sensor that sent a beginning of the file; `is_added` is 1 for files that an operator added."""
 
 PROCESS = Table(
     "process",
@@ -217,22 +227,6 @@ PROCESS = Table(
     order_by="(process_id, sensor_id)",
     settings=(*DURABLE, *COMPACT, "index_granularity = 256"),
 )
-
-CORRECTION = Table(
-    "correction",
-    "MergeTree",
-    columns=(
-        "partition_ms UInt64 CODEC(ZSTD(1))",
-        "sensor_id UInt32 CODEC(ZSTD(1))",
-        "process_id String CODEC(ZSTD(1))",
-        "windows Array(UInt64) CODEC(ZSTD(1))",
-        "seq UInt64 CODEC(ZSTD(1))",
-        *map(plain, CORRECTED),
-    ),
-    order_by="(partition_ms, process_id, seq)",
-    settings=(*DURABLE, *COMPACT),
-)
-"""Corrections that are not applied yet; empty most of the time."""
 
 PARTITION = Table(
     "partition",
@@ -284,8 +278,8 @@ TABLES: tuple[Table, ...] = (
     BINARY_READING,
     PROCESS,
     HIT,
+    HIT_OUTCOME,
     UNSTORED,
-    CORRECTION,
     TAG,
     BINARY_TAG,
     ALERT,
@@ -298,19 +292,19 @@ TABLES: tuple[Table, ...] = (
 )
 
 PARTITIONED: tuple[str, ...] = tuple(table.name for table in TABLES if table.partition_by)
-"""Tables whose partitions live and die together, `segment` first."""
+"""Tables whose partitions are detached, attached and dropped together, `segment` first."""
 
 SHARDED: frozenset[str] = frozenset(table.name for table in TABLES if table.sharded)
-"""Tables of which each server of a cluster has the rows of its shard; all have a `sensor_id`."""
+"""Tables that are split between the shards of a cluster; all have a `sensor_id`."""
 
 
 def storage(table: Table, capabilities: Capabilities) -> str:
-    """Name of the table that holds the rows."""
+    """Returns the name of the table that stores the rows."""
     return capabilities.storage(table.name) if table.sharded else table.name
 
 
 def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that create a table where it does not exist."""
+    """Returns the statements that create a table if it does not exist."""
     stored = storage(table, capabilities)
     engine = capabilities.engine(table.family, stored, sharded=table.sharded, version=table.version)
     partition = f"PARTITION BY {table.partition_by}\n" if table.partition_by else ""
@@ -326,8 +320,8 @@ def definitions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
 
 
 def distributed(table: Table, capabilities: Capabilities, *, replaces: bool = False) -> str:
-    """The statement that creates the Distributed table over a sharded one; `replaces`: in place of
-    the one there is, at once and without rows of its own."""
+    """Returns the statement that creates the Distributed table over a sharded table. `replaces`:
+    atomically replaces an existing table, without moving rows."""
     stored = storage(table, capabilities)
     verb = "CREATE OR REPLACE TABLE" if replaces else "CREATE TABLE IF NOT EXISTS"
     return (
@@ -338,8 +332,8 @@ def distributed(table: Table, capabilities: Capabilities, *, replaces: bool = Fa
 
 
 def additions(table: Table, capabilities: Capabilities) -> tuple[str, ...]:
-    """The statements that add missing indexes to a table of an older version. Metadata only: parts
-    without an index are read without it."""
+    """Returns the statements that add missing indexes to a table of an older version. They change
+    only metadata: queries read parts without an index in full."""
     if not table.indexes:
         return ()
     added = ", ".join(

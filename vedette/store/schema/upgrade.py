@@ -1,11 +1,10 @@
-"""Versioned upgrade of the telemetry schema.
+"""Upgrades the telemetry schema in versioned steps.
 
-`STEPS` holds one step for each schema version after the first, in order. A step makes statements
-that can be repeated; its version is written after its last statement, so an upgrade that was
-killed continues with the step that it was in. Steps that `expand` only add tables, columns,
-indexes and projections: older servers on the same cluster go on reading and writing. A step that
-contracts (removes or redefines) has to wait for a later version, when no server needs what it
-removes.
+`STEPS` has one step for each schema version after `OLDEST_VERSION`, in order. The statements of a
+step can be repeated. The version is written after the last statement, so an interrupted upgrade
+repeats its current step. `expand` steps only add tables, columns, indexes and projections: older
+servers on the same cluster continue to read and write. A `contract` step removes or redefines
+objects; it belongs in a later version, when no server needs them.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,121 +14,72 @@ from typing import Final, Literal
 import structlog
 
 from vedette.errors import StartError
-from vedette.limits import UPGRADE_REWRITE_BYTES_A_SECOND, UPGRADE_STATEMENT_S
-from vedette.model.indexes import SEQ_INDEX
-from vedette.model.metadata_rank import RANK_COLUMNS
+from vedette.limits import Limit
 from vedette.store.engine.capabilities import Capabilities
 from vedette.store.engine.client import Engine
-from vedette.store.schema.detection_tables import (
-    ALERT,
-    BINARY_TAG,
-    HIT,
-    INDICATOR,
-    TAG,
-    THREAT_REPORT,
-)
-from vedette.store.schema.table import Table
-from vedette.store.schema.tables import (
-    BINARY_READING,
-    CORRECTION,
-    RECORD,
-    SEGMENT,
-    UNSTORED,
-    additions,
-    definitions,
-)
+from vedette.store.schema.detection_tables import HIT_ADDED
+from vedette.store.schema.log_columns import log_statements
+from vedette.store.schema.upgrade_claims import check_store, claims_statements
+
+UPGRADE_STATEMENT_S: Limit[float] = 0.5
+"""Estimated time (s) of a statement that changes the definition of `segment`: the engine analyzes
+all expressions again."""
+
+UPGRADE_REWRITE_BYTES_A_SECOND: Limit[int] = 30 * 1024 * 1024
+"""Estimated bytes of `segment` on disk that an upgrade rewrites per second."""
+
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What makes a schema of `version - 1` one of `version`."""
+    """Upgrade of a schema from `version - 1` to `version`."""
 
     version: int
     title: str
     statements: Callable[[Capabilities], tuple[str, ...]]
-    """Each can be repeated without harm."""
+    """Returns the statements; each can be repeated."""
     kind: Literal["expand", "contract"] = "expand"
     rewrites: bool = False
-    """Whether the rows of `segment` are rewritten; else only definitions change."""
+    """Whether the step rewrites the rows of `segment`, not only definitions."""
+    check: Callable[[Engine], None] | None = None
+    """Raises StartError for a store that the step cannot upgrade, before anything is changed."""
 
 
-def add_columns(
-    table: Table, names: tuple[str, ...], capabilities: Capabilities
-) -> tuple[str, ...]:
-    """Adds columns as `table` defines them, also to the Distributed table over it. Parts are not
-    rewritten: they read the default."""
-    columns = {column.split()[0].strip("`"): column for column in table.columns}
-    added = ", ".join(f"ADD COLUMN IF NOT EXISTS {columns[name]}" for name in names)
-    storage = capabilities.storage(table.name)
-    statements = [f"ALTER TABLE `{storage}`{capabilities.on_cluster} {added}"]
-    if storage != table.name:
-        types = ", ".join(
-            f"ADD COLUMN IF NOT EXISTS {columns[name].partition(' CODEC')[0]}" for name in names
-        )
-        statements.append(f"ALTER TABLE `{table.name}`{capabilities.on_cluster} {types}")
-    return tuple(statements)
-
+OLDEST_VERSION: Final = 8
+"""Oldest schema version that this server can upgrade."""
 
 STEPS: Final[tuple[Step, ...]] = (
     Step(
-        2,
-        "source ranks of process metadata, and the table of corrections",
-        lambda capabilities: (
-            *add_columns(SEGMENT, RANK_COLUMNS, capabilities),
-            *additions(SEGMENT, capabilities),
-            *definitions(CORRECTION, capabilities),
-        ),
+        9,
+        "columns of process metadata with the rank in front, without the table of corrections",
+        claims_statements,
+        kind="contract",
+        rewrites=True,
+        check=check_store,
     ),
     Step(
-        3,
-        "rule hits, alerts, tags of documents, reports and indicators, an index of commit numbers",
-        lambda capabilities: (
-            *definitions(HIT, capabilities),
-            *definitions(ALERT, capabilities),
-            *definitions(TAG, capabilities),
-            *definitions(BINARY_TAG, capabilities),
-            *definitions(THREAT_REPORT, capabilities),
-            *definitions(INDICATOR, capabilities),
-            *additions(SEGMENT, capabilities),
-        ),
-    ),
-    Step(
-        4,
-        "numbers of records that arrived and were not stored",
-        lambda capabilities: definitions(UNSTORED, capabilities),
-    ),
-    Step(
-        5,
-        "what is read from the bytes of programs",
-        lambda capabilities: definitions(BINARY_READING, capabilities),
-    ),
-    Step(
-        6,
-        "an index of commit numbers of kept records",
-        lambda capabilities: (
-            *additions(RECORD, capabilities),
-            # Made in the background: until then old parts are read whole.
-            f"ALTER TABLE `{capabilities.storage(RECORD.name)}`{capabilities.on_cluster} "
-            f"MATERIALIZE INDEX {SEQ_INDEX}",
-        ),
-    ),
-    Step(
-        7,
-        "whether loads of known DLLs were left out",
-        lambda capabilities: add_columns(SEGMENT, ("filtering_known_dlls",), capabilities),
-    ),
-    Step(
-        8,
-        "shapes of command lines; older parts compute them when they are read",
-        lambda capabilities: add_columns(SEGMENT, ("cmdline_shape",), capabilities),
+        10,
+        "columns and indexes for the search of event records and rule hits",
+        lambda capabilities: (*log_statements(capabilities), *_hit_statements(capabilities)),
     ),
 )
 
 
+def _hit_statements(capabilities: Capabilities) -> tuple[str, ...]:
+    added = ", ".join(f"ADD COLUMN IF NOT EXISTS {column}" for column in HIT_ADDED)
+    return (f"ALTER TABLE `{capabilities.storage('hit')}`{capabilities.on_cluster} {added}",)
+
+
 def check_version(found: int, known: int) -> None:
-    """Raises StartError for a store of a newer version."""
+    """Raises StartError if the version `found` of a store is newer than `known` or too old to
+    upgrade. `found` is 0 for a new store."""
+    if 0 < found < OLDEST_VERSION:
+        raise StartError(
+            f"the telemetry store has schema {found}, this server can upgrade schema "
+            f"{OLDEST_VERSION} and later: start a version in between first"
+        )
     if found > known:
         raise StartError(
             f"the telemetry store has schema {found}, this server knows {known}: "
@@ -140,9 +90,12 @@ def check_version(found: int, known: int) -> None:
 def upgrade(
     engine: Engine, found: int, steps: tuple[Step, ...] = STEPS
 ) -> Iterator[tuple[int, str]]:
-    """Runs the steps after version `found`. Yields the version and the statement after each
-    statement, and ("version written") at the end of a step: callers exhaust it."""
+    """Runs the steps after version `found`. Yields (version, statement) after each statement, and
+    (version, "version written") after each step. The caller must exhaust the iterator."""
     missing = [step for step in steps if step.version > found]
+    for step in missing:
+        if step.check is not None:
+            step.check(engine)
     if missing:
         _announce(engine, found, missing)
     for step in missing:
@@ -178,6 +131,6 @@ def _announce(engine: Engine, found: int, missing: list[Step]) -> None:
 
 
 def expected_s(step: Step, statements: int, size_bytes: int) -> int:
-    """About how long a step takes, in seconds, at least 1."""
+    """Returns the estimated duration (s) of a step, at least 1."""
     rewriting = size_bytes / UPGRADE_REWRITE_BYTES_A_SECOND if step.rewrites else 0
     return max(1, round(statements * UPGRADE_STATEMENT_S + rewriting))

@@ -1,1 +1,1 @@
-"""Fragments of SQL made from the catalogue: column lists, scope, FROM clauses."""
+"""Fragments of SQL generated from the catalogue: column lists, scope, FROM clauses."""

@@ -24,18 +24,19 @@ PLACE = "window_ms, sensor_id, key_hash"
 page."""
 
 Place = tuple[int, int, int]
-"""A segment by `PLACE`: texts of the key would be read for every match, but used for one page."""
+"""A segment by `PLACE`: the texts of the key would be read for every match, but used for one page
+only."""
 
 PLACES = "places"
 AT_PLACES = f"({PLACE}) IN {{{PLACES}:Array(Tuple(UInt64, UInt32, UInt64))}}"
-"""The segments whose places are bound as `PLACES`; reads key columns only."""
+"""Selects the segments whose places are bound as `PLACES`; reads key columns only."""
 
 ALL = Condition("1", indexes=NO_INDEXES)
 """Every segment."""
 
 
 def scoped(condition: Condition, scope: Scope) -> Condition:
-    """The condition restricted to the caller's scope, its joins included."""
+    """Returns the condition restricted to the caller's scope, its joins included."""
     params = {**condition.params, **scope_params(scope)}
     if scope.sensors is None:
         return replace(condition, params=params)
@@ -48,7 +49,7 @@ def scoped(condition: Condition, scope: Scope) -> Condition:
 
 
 def scope_params(scope: Scope) -> dict[str, Any]:
-    """The parameters of `binary_sql.IN_SCOPE`."""
+    """Returns the parameters of `binary_sql.IN_SCOPE`."""
     return {SCOPE_ALL: int(scope.sees_all), SCOPE_SENSORS: sorted(scope.sensors or ())}
 
 
@@ -59,7 +60,7 @@ AT_PROCESSES = "sensor_id IN {id_sensors:Array(UInt32)}"
 
 
 def with_sensors(process_ids: Sequence[str]) -> dict[str, Any]:
-    """The parameters `ids` and that of `AT_PROCESSES`."""
+    """Returns the parameters `ids` and `id_sensors` (for `AT_PROCESSES`)."""
     sensors = {sensor for one in process_ids if (sensor := sensor_of(one)) is not None}
     return {"ids": list(process_ids), "id_sensors": sorted(sensors)}
 
@@ -67,8 +68,9 @@ def with_sensors(process_ids: Sequence[str]) -> dict[str, Any]:
 def found_by_sensor(
     capabilities: Capabilities, process_ids: Sequence[str], scope: Scope
 ) -> list[str]:
-    """The processes that `AT_PROCESSES` finds within a scope. Where that is none, a cluster of
-    several shards would ask no shard, and fails where shards are to end their groups."""
+    """Returns the processes that `AT_PROCESSES` finds within a scope. If there are none, skip the
+    query: a cluster of several shards would query no shard, and fails if shards are to complete
+    their groups."""
     if not capabilities.cluster:
         return list(process_ids)
     return [
@@ -79,9 +81,10 @@ def found_by_sensor(
 
 
 def windows_of(capabilities: Capabilities, which: str, at: str = "") -> str:
-    """A condition that finds the `segment` rows of processes by primary key. `which` is a
-    condition on the table `process`, which is sharded like `segment`. `at` is one on `sensor_id`
-    that follows from it, by which a cluster asks only the shards that hold these sensors."""
+    """Returns a condition that finds the `segment` rows of processes by primary key. `which` is
+    a condition on the table `process`, which is sharded like `segment`. `at` is a condition on
+    `sensor_id` implied by `which`, with which a cluster queries only the shards of these
+    sensors."""
     found = (
         "(window_ms, sensor_id, process_id) IN "
         "(SELECT arrayJoin(windows), sensor_id, process_id "

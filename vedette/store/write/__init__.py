@@ -1,1 +1,1 @@
-"""Commits into tables: inserts and merges."""
+"""Writes commits to tables: inserts and merges."""

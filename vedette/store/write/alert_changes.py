@@ -1,13 +1,13 @@
-"""Changes alerts by one statement: every selected alert gets its next version, or none does.
+"""Changes alerts with one statement: every selected alert gets its next version, or none does.
 
-The statement writes one block, so one part: readers see all of it or nothing (on a cluster, of each
+The statement writes one block, so one part: readers see all of it or nothing (on a cluster, per
 shard).
 """
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.limits import ALERT_HISTORY_MAX
+from vedette.limits import Limit
 from vedette.model.findings.alert import ALERT_COLUMNS, ALERT_MAPS, ALERT_TEXTS, CLOSED
 from vedette.model.scope import Scope
 from vedette.query.compile.condition import SETTINGS, Condition
@@ -16,6 +16,11 @@ from vedette.store.engine.errors import MOVING
 from vedette.store.engine.shard_routing import MOVED
 from vedette.store.sql.column_lists import quoted
 from vedette.store.sql.scope_filter import scoped
+
+ALERT_HISTORY_MAX: Limit[int] = 200
+"""Changes in the history of an alert, the newest ones: a script that changes an alert every minute
+must not make it grow forever."""
+
 
 _ONE_BLOCK: Final = ", ".join(
     (
@@ -33,10 +38,11 @@ _ONE_BLOCK: Final = ", ".join(
 
 @dataclass(frozen=True, slots=True)
 class AlertChange:
-    """What alerts become; None leaves as it is. `entry` is the JSON of the history's entry."""
+    """New values of alerts; None leaves a value unchanged. `entry` is the JSON of the history's
+    entry."""
 
     change_id: int
-    """Random, not 0: finds the versions that were written."""
+    """Random, not 0: identifies the versions written by the change."""
     time_us: int
     entry: str
     status: str | None = None
@@ -44,13 +50,13 @@ class AlertChange:
     notes: str | None = None
     report_ignored: bool | None = None
     resolved_us: int | None = None
-    """When the alerts shall have been closed, 0 for open; None: as the status says."""
+    """Closing time to set, 0 for open; None derives it from the status."""
 
 
 def change_alerts(engine: Engine, where: Condition, scope: Scope, change: AlertChange) -> int:
-    """Writes the next version of the alerts of the scope that a condition selects and that are not
-    so already; returns how many. The caller holds `ALERT_WRITERS`. Raises UnavailableError, also
-    where one of them is of a sensor that is being moved."""
+    """Writes the next version of the selected alerts of the scope that differ from the change;
+    returns their number. The caller must hold the lock `ALERT_WRITERS`. Raises UnavailableError,
+    also if an alert belongs to a sensor that is being moved."""
     within = scoped(where, scope)
     values = _values(change)
     params: dict[str, Any] = {
@@ -81,7 +87,7 @@ def change_alerts(engine: Engine, where: Condition, scope: Scope, change: AlertC
 
 
 def changed_by(engine: Engine, change_id: int) -> int:
-    """How many alerts a change wrote a version of."""
+    """Returns the number of alerts of which a change wrote a version."""
     count: int = engine.query(
         "SELECT count() FROM alert WHERE change_id = {change:UInt64}", {"change": change_id}
     ).rows[0][0]
@@ -97,7 +103,7 @@ _BOUND: Final = {
 _CHANGE_ID: Final = (
     f"if(throwIf(sensor_id IN {{{MOVED}:Array(UInt32)}}, '{MOVING}') = 0, {{change_id:UInt64}}, 0)"
 )
-"""Fails where one of the selected alerts is of a sensor that is being moved."""
+"""Fails if a selected alert belongs to a sensor that is being moved."""
 _MOMENT: Final = "fromUnixTimestamp64Micro({changed_us:Int64}, 'UTC')"
 
 
@@ -106,7 +112,7 @@ def _given(change: AlertChange) -> list[str]:
 
 
 def differing(change: AlertChange) -> Condition:
-    """Alerts that are not yet as a change wants them."""
+    """Returns the condition for alerts that differ from a change."""
     given = {
         f"new_{name}": int(value) if isinstance(value, bool) else value
         for name in _given(change)
@@ -120,7 +126,7 @@ def _differs(change: AlertChange) -> str:
 
 
 def _values(change: AlertChange) -> dict[str, str]:
-    """New values by column, as SQL."""
+    """Maps column to its new value as SQL."""
     values = {name: _BOUND[name] for name in _given(change)}
     if change.status is not None:
         closed = "(" + ", ".join(f"'{one}'" for one in sorted(CLOSED)) + ")"

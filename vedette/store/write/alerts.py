@@ -1,8 +1,8 @@
-"""Writes versions of alerts: as rows that were made, or by one statement for all that a condition
-selects.
+"""Writes versions of alerts: as complete rows, or with one statement for all alerts that a
+condition selects.
 
-Whoever writes a version of an alert has read the one before it: writers take turns, by
-`Database.exclusive(ALERT_WRITERS)`.
+A writer derives a new version of an alert from the previous one, so writers must exclude each other
+with `Database.exclusive(ALERT_WRITERS)`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ ALERT_WRITERS: Final = "alerts"
 
 
 def write_alerts(engine: Engine, rows: Sequence[AlertRow], until_us: int | None = None) -> None:
-    """Versions of alerts; durable when this returns. The store refuses them after `until_us`, epoch
+    """Writes versions of alerts; durable on return. The store refuses them after `until_us`, epoch
     us by its clock. Raises UnavailableError."""
     if rows:
         engine.insert_arrow("alert", alert_table(rows), until_us)
 
 
 def alert_table(rows: Sequence[AlertRow]) -> pa.Table:
-    """Rows of `alert`; what a row lacks is empty."""
+    """Returns a table with the rows of `alert`; missing values are empty."""
     columns = columns_of(
         [
             {column.name: row[column.name] for column in ALERT_COLUMNS if column.name in row}
@@ -47,5 +47,5 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _text(value: str) -> str:
-    """Without lone surrogates, which UTF-8 has no bytes for."""
+    """Replaces lone surrogates, which have no UTF-8 encoding."""
     return value if value.isascii() else value.encode(errors="replace").decode()

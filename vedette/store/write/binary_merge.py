@@ -1,9 +1,8 @@
-"""Merges records of files that were known by their SHA-256 alone with the record of the same file,
-once its MD5 is known: from its bytes, or because everybody who names both hashes agrees.
+"""Merges records of files with only a SHA-256 into the record of the same file once its MD5 is
+known: from its bytes, or because all sensors that report both hashes agree.
 
-Rows are written anew under the MD5 before the older ones are deleted, and only exactly those are
-deleted: a kill in between leaves a file twice until the next round, and what arrives meanwhile is
-never lost.
+Rows are written again under the MD5 before exactly the older rows are deleted. A kill in between
+leaves a file twice until the next round, and rows that arrive meanwhile are never lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,19 +10,23 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from vedette.limits import BINARY_ROWS_MERGED_MAX
+from vedette.limits import Limit
 from vedette.model.columns import SIGHTING, Column
 from vedette.store.engine.arrow_arrays import array, columns_of, lists, offsets
 from vedette.store.engine.client import Engine
 
+BINARY_ROWS_MERGED_MAX: Limit[int] = 10_000
+"""Rows of files with only a SHA-256 that one round moves to their MD5: a second or two of work."""
+
+
 _COLUMNS: Final = (Column("hash", "text"), Column("sensor_id", "u32"), *SIGHTING)
 _WAIT: Final = 2
-"""For all replicas."""
+"""Waits for all replicas."""
 _ROWS: Final = "(hash, sensor_id, seq) IN {rows:Array(Tuple(String, UInt32, UInt64))}"
 
 
 def merge_known_files(engine: Engine) -> int:
-    """One round; how many rows were merged. Idempotent."""
+    """Runs one round; returns the number of rows merged. Idempotent."""
     known = _known_md5s(engine)
     if not known:
         return 0
@@ -47,13 +50,13 @@ def merge_known_files(engine: Engine) -> int:
 
 
 def _known_md5s(engine: Engine) -> dict[str, str]:
-    """The MD5 by the SHA-256 of files that have rows without one.
+    """Maps SHA-256 to MD5 for files that have rows without an MD5.
 
-    What hosts say counts where all that name either hash name the same pair: a single host must not
-    put a program under the name of another one.
+    Reports of hosts count only if all reports with either hash give the same pair: a single host
+    must not be able to assign a program the name of another one.
     """
     alone = "SELECT hash FROM binary WHERE md5 = '' AND hash = sha256"
-    if not engine.query(f"{alone} LIMIT 1").rows:  # of most fleets: all senders report the MD5
+    if not engine.query(f"{alone} LIMIT 1").rows:  # most fleets: all senders report the MD5
         return {}
     read = engine.query(
         "SELECT sha256, max(md5) FROM binary_reading "
@@ -76,7 +79,7 @@ def _known_md5s(engine: Engine) -> dict[str, str]:
 def _write_again(
     engine: Engine, rows: Sequence[Mapping[str, Any]], known: Mapping[str, str]
 ) -> None:
-    """The rows under their MD5, and the tags of their files."""
+    """Writes the rows again under their MD5, and the tags of their files."""
     named = [{**row, "hash": known[row["hash"]], "md5": known[row["hash"]]} for row in rows]
     paths = [row["observed_filename"] for row in rows]
     seen = lists(array([one for some in paths for one in some], "text"), offsets(map(len, paths)))

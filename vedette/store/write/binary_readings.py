@@ -1,4 +1,4 @@
-"""Writes what was read from the bytes of files. A newer reading replaces the older."""
+"""Writes the values read from the bytes of files. A newer reading replaces an older one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -19,6 +19,6 @@ _COLUMNS: Final = (
 
 
 def write_readings(engine: Engine, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows with the columns of `READING`, the key and `read_at`; durable when this returns."""
+    """Writes rows with the columns of `READING`, the key and `read_at`; durable on return."""
     if rows:
         engine.insert_arrow("binary_reading", pa.table(columns_of(rows, _COLUMNS)))

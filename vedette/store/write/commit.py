@@ -1,25 +1,39 @@
-"""A commit: what one durable write holds, and the same as Arrow tables.
+"""Contents of a commit (one durable write) and their conversion to Arrow tables.
 
-Nothing here knows an engine: tables are made wherever commits are prepared, and `insert.py`
-hands them over.
+This module does not depend on an engine: workers build the tables, and `insert.py` inserts them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
+from struct import pack
+from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct, field
 from msgspec.structs import astuple
+from xxhash import xxh64_intdigest
 
-from vedette.model.columns import BINARY, CORRECTED, EVENT_KINDS, KEY, METADATA, EventKind
+from vedette.model.columns import (
+    BINARY,
+    CLAIMS,
+    EVENT_KINDS,
+    KEY,
+    METADATA,
+    RANK_LENGTH,
+    RANKS,
+    SHAPE,
+    EventKind,
+)
 from vedette.model.event import BinarySeen, Kept
 from vedette.model.findings.detection import RuleHit
-from vedette.model.segment import Correction, PartialSegment
-from vedette.store.engine.arrow_arrays import array, columns_of, lists, offsets
+from vedette.model.segment import PartialSegment
+from vedette.model.tokens import SHAPE_WORD, SHAPE_WORD_SHOWN
+from vedette.store.engine.arrow_arrays import TIMESTAMP, array, columns_of, lists, offsets
 
 
 class RecordRow(Struct, gc=False):
-    """A kept record with its place."""
+    """A record without a segment, with its partition and host."""
 
     partition_ms: int
     sensor_id: int
@@ -28,9 +42,9 @@ class RecordRow(Struct, gc=False):
     committed_us: int
     seq: int
     record_key: int = 0
-    """`channel code << 48 | record id`; 0 when the record has no id."""
+    """`channel code << 48 | record id`; 0 if the record has no id."""
     request_key: int = 0
-    """Key of the request that brought it; 0 when `record_key` is set."""
+    """Key of the record's request; 0 if `record_key` is set."""
 
 
 class BinaryRow(Struct, gc=False):
@@ -46,7 +60,7 @@ class BinaryRow(Struct, gc=False):
 
 
 class HitRow(Struct, gc=False):
-    """What a rule hit, with its place."""
+    """A rule hit, with its partition and host."""
 
     partition_ms: int
     hostname: str
@@ -56,7 +70,7 @@ class HitRow(Struct, gc=False):
 
 
 class UnstoredRow(Struct, gc=False):
-    """Keys of records of one sensor that arrived in a commit and made no row."""
+    """Keys of one sensor's records in a commit that created no row."""
 
     partition_ms: int
     window_ms: int
@@ -68,7 +82,7 @@ class UnstoredRow(Struct, gc=False):
 
 
 class ProcessWindow(Struct, gc=False):
-    """A (process, window) pair that has a segment."""
+    """A process and a window in which it has a segment."""
 
     partition_ms: int
     process_id: str
@@ -77,28 +91,27 @@ class ProcessWindow(Struct, gc=False):
 
 
 class Commit(Struct):
-    """Everything that one durable write holds."""
+    """Rows of one durable write, by table."""
 
     segments: Sequence[PartialSegment] = field(default_factory=list)
     records: Sequence[RecordRow] = field(default_factory=list)
     binaries: Sequence[BinaryRow] = field(default_factory=list)
     processes: Sequence[ProcessWindow] = field(default_factory=list)
-    """Only pairs that were not written before, by `known_processes`."""
-    corrections: Sequence[Correction] = field(default_factory=list)
+    """Only pairs that `known_processes` does not report as written."""
     hits: Sequence[HitRow] = field(default_factory=list)
     unstored: Sequence[UnstoredRow] = field(default_factory=list)
-    seq: int = 0
-    """Number of the commit; only corrections need it."""
 
 
 class CommitTables(Struct):
     """Arrow tables of a commit, grouped by write order."""
 
     aside: list[tuple[str, pa.Table]]
-    """By table name: written before the segments, in the order of `insert.py`."""
+    """(table name, rows) of the tables that are written before the segments, in the order of
+    `insert.py`."""
     segments: list[pa.Table]
-    """Of `segment`: one insert a partition, the earliest first. Late metadata of earlier segments
-    precedes new events: after a crash their record keys must not mark lost metadata as stored."""
+    """Rows of `segment`: one insert for each partition, the earliest first. Late metadata of
+    earlier segments precedes new events: after a crash their record keys must not mark lost
+    metadata as stored."""
 
 
 def commit_tables(commit: Commit) -> CommitTables:
@@ -116,8 +129,6 @@ def _aside(commit: Commit) -> Iterator[tuple[str, pa.Table]]:
         yield "hit", hit_table(commit.hits)
     if commit.unstored:
         yield "unstored", unstored_table(commit.unstored)
-    if commit.corrections:
-        yield "correction", correction_table(commit.corrections, commit.seq)
 
 
 def _by_partition(commit: Commit) -> list[list[PartialSegment]]:
@@ -128,12 +139,13 @@ def _by_partition(commit: Commit) -> list[list[PartialSegment]]:
 
 
 def segment_table(segments: Sequence[PartialSegment]) -> pa.Table:
-    """Partial rows of `segment`. Columns of kinds without any event are left out: empty."""
+    """Returns partial rows of `segment` as an Arrow table. Omits the columns of event kinds without
+    events."""
     columns = {
         column.name: array(list(map(attrgetter(column.name), segments)), column.type)
         for column in KEY
     }
-    columns |= columns_of([segment.metadata for segment in segments], METADATA)
+    columns |= _with_claims(columns_of([segment.metadata for segment in segments], METADATA))
     for kind in EVENT_KINDS:
         columns.update(_event_columns(kind, segments))
     for name in ("record_keys", "request_keys"):
@@ -141,6 +153,47 @@ def segment_table(segments: Sequence[PartialSegment]) -> pa.Table:
         flat = array([key for row in keys for key in row], "u64")
         columns[name] = lists(flat, offsets(map(len, keys)))
     return pa.table(columns)
+
+
+def _with_claims(metadata: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """Replaces metadata columns of groups by the stored columns, whose values have the rank in
+    front."""
+    metadata[SHAPE.name] = _shapes(metadata["cmdline"])
+    for group, members in CLAIMS.items():
+        ranks = metadata.pop(RANKS[group].name).to_pylist()
+        before = pa.array([rank.to_bytes(RANK_LENGTH, "big") for rank in ranks], pa.binary())
+        for column in members:
+            values = metadata.pop(column.name)
+            metadata[column.physical] = (
+                pc.binary_join_element_wise(before, values.cast(pa.binary()), b"")
+                if column.type == "text"
+                else _ranked_numbers(ranks, values)
+            )
+    return metadata
+
+
+def _ranked_numbers(ranks: list[int], values: pa.Array) -> pa.Array:
+    """Combines rank (upper 64 bits) and number (lower 64 bits) into UInt128 values."""
+    numbers = (
+        values.view(pa.int64()).to_pylist() if values.type == TIMESTAMP else values.to_pylist()
+    )
+    halves = [half & _U64_MAX for pair in zip(numbers, ranks, strict=True) for half in pair]
+    data = pa.py_buffer(pack(f"<{len(halves)}Q", *halves))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ranks), [None, data])
+
+
+_U64_MAX: Final = 2**64 - 1
+
+
+def _shapes(lines: pa.Array) -> pa.Array:
+    """Returns 64-bit hashes of the shapes of command lines; 0 for empty lines, which most rows
+    have."""
+    if not pc.any(pc.not_equal(lines, "")).as_py():
+        return array([0] * len(lines), "u64")
+    shapes = pc.replace_substring_regex(pc.ascii_lower(lines), SHAPE_WORD, SHAPE_WORD_SHOWN)
+    return array(
+        [xxh64_intdigest(shape.encode()) if shape else 0 for shape in shapes.to_pylist()], "u64"
+    )
 
 
 def _event_columns(kind: EventKind, segments: Sequence[PartialSegment]) -> dict[str, pa.Array]:
@@ -152,7 +205,7 @@ def _event_columns(kind: EventKind, segments: Sequence[PartialSegment]) -> dict[
     counts = list(map(len, rows))
     starts = offsets(counts)
     columns = {f"{name}_count": array(counts, "u64")}
-    # All values of an event at once: half of what one look a value costs.
+    # Reading all values of an event at once takes half the time of reading each.
     by_field = zip(*map(astuple, events), strict=True)
     values = dict(zip(events[0].__struct_fields__, by_field, strict=True))
     for column, (attribute, _) in zip(kind.columns, kind.fields, strict=True):
@@ -162,7 +215,7 @@ def _event_columns(kind: EventKind, segments: Sequence[PartialSegment]) -> dict[
 
 
 def record_table(rows: Sequence[RecordRow]) -> pa.Table:
-    """Rows of `record`."""
+    """Returns the rows as an Arrow table for `record`."""
     kept = [row.kept for row in rows]
     return pa.table(
         {
@@ -179,12 +232,14 @@ def record_table(rows: Sequence[RecordRow]) -> pa.Table:
             "seq": array([row.seq for row in rows], "u64"),
             "record_key": array([row.record_key for row in rows], "u64"),
             "request_key": array([row.request_key for row in rows], "u64"),
+            "level": array([record.level for record in kept], "text"),
         }
     )
 
 
 def binary_table(rows: Sequence[BinaryRow]) -> pa.Table:
-    """Rows of `binary`, keyed by md5 where it is known, else by the next best hash."""
+    """Returns the rows as an Arrow table for `binary`. The key is the MD5, SHA-256 or SHA-1, the
+    first that is available."""
     seen = [row.seen for row in rows]
     paths = [[binary.path] if binary.path else [] for binary in seen]
     columns = {
@@ -214,7 +269,7 @@ def binary_table(rows: Sequence[BinaryRow]) -> pa.Table:
 
 
 def unstored_table(rows: Sequence[UnstoredRow]) -> pa.Table:
-    """Rows of `unstored`."""
+    """Returns the rows as an Arrow table for `unstored`."""
     keys = [sorted(row.record_keys) for row in rows]
     return pa.table(
         {
@@ -231,7 +286,7 @@ def unstored_table(rows: Sequence[UnstoredRow]) -> pa.Table:
 
 
 def hit_table(rows: Sequence[HitRow]) -> pa.Table:
-    """Rows of `hit`."""
+    """Returns the rows as an Arrow table for `hit`."""
     hits = [row.hit for row in rows]
     return pa.table(
         {
@@ -245,6 +300,11 @@ def hit_table(rows: Sequence[HitRow]) -> pa.Table:
             "process_id": array([hit.process_id for hit in hits], "text"),
             "segment_id": array([hit.segment_id for hit in hits], "u64"),
             "md5": array([hit.md5 for hit in hits], "text"),
+            "alert_id": array([hit.alert_id for hit in hits], "text"),
+            "rule_name": array([hit.rule_name for hit in hits], "text"),
+            "level": array([hit.level for hit in hits], "text"),
+            "process_name": array([hit.process_name for hit in hits], "text"),
+            "username": array([hit.username for hit in hits], "text"),
             "time": array([hit.time_us for hit in hits], "time"),
             "last_time": array([hit.last_us for hit in hits], "time"),
             "count": array([hit.count for hit in hits], "u64"),
@@ -265,7 +325,7 @@ def _maps(rows: Sequence[Mapping[str, str]]) -> pa.MapArray:
 
 
 def process_table(rows: Sequence[ProcessWindow]) -> pa.Table:
-    """Rows of `process`."""
+    """Returns the rows as an Arrow table for `process`."""
     return pa.table(
         {
             "partition_ms": array([row.partition_ms for row in rows], "u64"),
@@ -276,18 +336,3 @@ def process_table(rows: Sequence[ProcessWindow]) -> pa.Table:
             ),
         }
     )
-
-
-def correction_table(rows: Sequence[Correction], seq: int) -> pa.Table:
-    """Rows of `correction`."""
-    windows = [row.windows for row in rows]
-    columns = {
-        "partition_ms": array([row.partition_ms for row in rows], "u64"),
-        "sensor_id": array([row.sensor_id for row in rows], "u32"),
-        "process_id": array([row.process_id for row in rows], "text"),
-        "windows": lists(
-            array([window for row in windows for window in row], "u64"), offsets(map(len, windows))
-        ),
-        "seq": array([seq] * len(rows), "u64"),
-    }
-    return pa.table(columns | columns_of([row.values for row in rows], CORRECTED))

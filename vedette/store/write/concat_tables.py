@@ -1,4 +1,4 @@
-"""Concatenates the tables that several workers made of one commit."""
+"""Concatenates the tables that several workers produced for one commit."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from vedette.store.write.commit import CommitTables
 
 
 def joined_tables(parts: Sequence[CommitTables]) -> CommitTables:
-    """The same rows, each table and each partition of `segment` still one insert."""
+    """Returns the same rows; each table and each partition of `segment` is still one insert."""
     if len(parts) == 1:
         return parts[0]
     aside: dict[str, list[pa.Table]] = {}
@@ -33,8 +33,8 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _with_all(table: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:
-    """The table with all of these columns in their order: tables leave out columns of kinds that
-    none of their rows has."""
+    """Returns the table with all of these columns in order: tables omit columns of kinds that none
+    of their rows has."""
     found = set(table.column_names)
     columns = [
         table.column(field.name) if field.name in found else _empty(field.type, table.num_rows)
@@ -44,7 +44,7 @@ def _with_all(table: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:
 
 
 def _empty(kind: pa.DataType, rows: int) -> pa.Array:
-    """No events, or a count of none."""
+    """Returns a column of empty lists or zero counts."""
     if pa.types.is_list(kind):
         return lists(pa.array([], kind.value_type), offsets(0 for _ in range(rows)))
     return pa.array([0] * rows, kind)

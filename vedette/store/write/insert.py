@@ -1,10 +1,10 @@
-"""Writes a commit: one insert a table, each one block that is synced when it returns.
+"""Writes a commit: one insert per table, each one block that is synced on return.
 
-Ordered for crashes: `segment` goes last, because the acknowledgement depends on it. The rows of
-other tables may be there twice or without their segment: records are deduplicated by key, `binary`
-and `process` merge, and corrections are idempotent. What marks a record as stored, `record` and
-`segment`, comes after `hit`: a record that is sent again is not judged again once it is known. So
-each step is known to be stored (`engine/write_failures.py`) before the next one begins.
+The order makes crashes safe: `segment` goes last, because the acknowledgment depends on it. The
+rows of other tables may exist twice or without their segment: records are deduplicated by key, and
+`binary` and `process` merge. `record` and `segment`, which mark a record as stored, come after
+`hit`, because rules are not evaluated again on a stored record that is sent again. So each step is
+confirmed as stored (`engine/write_failures.py`) before the next one begins.
 """
 
 from typing import Final
@@ -17,15 +17,15 @@ RECORD: Final = "record"
 
 
 def write_commit(engine: Engine, commit: Commit) -> None:
-    """`write_tables` of a commit that is not Arrow tables yet."""
+    """Like `write_tables`, for a commit that is not yet in Arrow tables."""
     write_tables(engine, commit_tables(commit))
 
 
 def write_tables(engine: Engine, tables: CommitTables, until_us: int | None = None) -> None:
-    """Store a commit; it is on disk when this returns. After `until_us` the store takes none of it.
+    """Stores a commit; it is on disk on return. After `until_us` the store refuses all of it.
 
-    Raises UnavailableError when the store cannot take it now; then any part of it may have
-    been stored, and the same commit must be written again before it is acknowledged.
+    Raises UnavailableError if the store cannot take it now. Then any part of it may have been
+    stored, and the same commit must be written again before it is acknowledged.
     """
     has_hits = any(name == HIT for name, _ in tables.aside)
     late = (RECORD,) if has_hits else ()

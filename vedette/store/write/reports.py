@@ -1,5 +1,5 @@
-"""Writes threat reports and indicators of feeds. Rows are never changed: a newer version of a row
-replaces it, and a deleted one is a version that says so. Writing the same again changes nothing.
+"""Writes threat reports and indicators of feeds. Rows are never modified: a newer version of a row
+replaces it, and a deletion is a version with a flag. Writing the same row again changes nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,13 +22,13 @@ _TEXTS: Final = pa.list_(pa.string())
 _ADDRESSES: Final = pa.list_(pa.binary(16))
 
 _AND_OLD: Final = ", fromUnixTimestamp64Micro(0, 'UTC') AS update_time"
-"""A report that is deleted because its feed lacks it is new when it comes back."""
+"""A report that was deleted because its feed no longer lists it counts as new when it returns."""
 
 _OF_FEED: Final = "feed_id = {feed_id:UInt32}"
 
 
 def write_reports(engine: Engine, rows: Sequence[Row]) -> None:
-    """Rows with the columns of `REPORT_COLUMNS` and lists; durable when this returns."""
+    """Writes rows with the columns of `REPORT_COLUMNS` and lists; durable on return."""
     if not rows:
         return
     columns = columns_of(rows, REPORT_COLUMNS)
@@ -38,7 +38,7 @@ def write_reports(engine: Engine, rows: Sequence[Row]) -> None:
 
 
 def write_indicators(engine: Engine, rows: Sequence[Row]) -> None:
-    """Rows with the columns of `INDICATOR_COLUMNS`; durable when this returns."""
+    """Writes rows with the columns of `INDICATOR_COLUMNS`; durable on return."""
     if rows:
         engine.insert_arrow("indicator", pa.table(columns_of(rows, INDICATOR_COLUMNS)))
 
@@ -46,7 +46,7 @@ def write_indicators(engine: Engine, rows: Sequence[Row]) -> None:
 def touch_reports(
     engine: Engine, feed_id: int, report_ids: Collection[str], sync: int, version: int
 ) -> None:
-    """Note that a synchronisation saw reports that did not change."""
+    """Records that a synchronization saw unchanged reports."""
     if report_ids:
         changes = "{sync:UInt64} AS sync"
         which = f"{_OF_FEED} AND report_id IN {{ids:Array(String)}}"
@@ -55,7 +55,8 @@ def touch_reports(
 
 
 def delete_unseen(engine: Engine, feed_id: int, sync: int, version: int) -> int:
-    """Delete the reports of a feed that a full synchronisation did not see; how many."""
+    """Deletes the reports of a feed that a full synchronization did not see; returns their
+    number."""
     unseen = f"{_OF_FEED} AND NOT is_deleted AND sync < {{sync:UInt64}}"
     params = {"feed_id": feed_id, "sync": sync, "version": version}
     counted = engine.query(f"SELECT count() FROM threat_report FINAL WHERE {unseen}", params)
@@ -67,13 +68,13 @@ def delete_unseen(engine: Engine, feed_id: int, sync: int, version: int) -> int:
 
 
 def delete_feed(engine: Engine, feed_id: int, version: int) -> None:
-    """Delete all reports and indicators of a feed."""
+    """Deletes all reports and indicators of a feed."""
     all_of_it = f"{_OF_FEED} AND NOT is_deleted"
     _delete(engine, all_of_it, all_of_it, {"feed_id": feed_id, "version": version})
 
 
 def name_reports(engine: Engine, feed_id: int, name: str, category: str, version: int) -> None:
-    """Give the reports of a feed its new name and category."""
+    """Sets the new name and category of a feed in its reports."""
     changes = "{name:String} AS feed_name, {category:String} AS feed_category"
     which = f"{_OF_FEED} AND (feed_name != {{name:String}} OR feed_category != {{category:String}})"
     params = {"name": name, "category": category, "version": version, "feed_id": feed_id}
@@ -83,7 +84,7 @@ def name_reports(engine: Engine, feed_id: int, name: str, category: str, version
 def mark_ignored(
     engine: Engine, reports: Sequence[tuple[int, str]], version: int, *, ignored: bool
 ) -> None:
-    """Set `is_ignored` of reports, by feed and report id."""
+    """Sets `is_ignored` of reports, by feed and report id."""
     if reports:
         which = (
             "(feed_id, report_id) IN {reports:Array(Tuple(UInt32, String))} "
@@ -94,14 +95,14 @@ def mark_ignored(
 
 
 def _delete(engine: Engine, indicators: str, reports: str, params: Mapping[str, object]) -> None:
-    """Indicators first: a report is deleted once nothing of it is left."""
+    """Deletes indicators first: a report is deleted once none of its indicators are left."""
     engine.command(_rewritten("indicator", "1 AS is_deleted", indicators), params)
     engine.command(_rewritten("threat_report", f"1 AS is_deleted{_AND_OLD}", reports), params)
 
 
 def _rewritten(table: str, changes: str, which: str) -> str:
-    """A statement that writes rows anew with other values. The rows are selected in a subquery,
-    because a condition would mean the new values."""
+    """Returns a statement that writes rows again with other values. The rows are selected in a
+    subquery, because a condition would see the new values."""
     return (
         f"INSERT INTO {table} SELECT * REPLACE({changes}, {{version:UInt64}} AS version) "
         f"FROM (SELECT * FROM {table} FINAL WHERE {which})"

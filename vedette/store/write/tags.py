@@ -5,20 +5,23 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from vedette.limits import TAG_TEXT_CHARS_MAX
+from vedette.limits import Limit
 from vedette.model.columns import KEY
 from vedette.model.findings.tag import SegmentKey, Tag
 from vedette.store.engine.arrow_arrays import array
 from vedette.store.engine.client import Engine
 from vedette.store.partitions.lifecycle import unmounted
 
+TAG_TEXT_CHARS_MAX: Limit[int] = 2_048
+"""Characters stored of a tag's report, indicator and link: links are URLs, and browsers have a
+similar limit."""
+
 
 def write_tags(engine: Engine, tags: Sequence[Tag]) -> int:
-    """Stores tags; they are on disk when this returns. Tags of segments in partitions that are not
-    mounted are left out, because their rows would bring the partition back. Returns how many were
-    written.
+    """Stores tags; they are on disk on return. Omits tags of segments in unmounted partitions,
+    because their rows would recreate the partition. Returns the number of tags written.
 
-    Raises UnavailableError; then any part may have been stored: write all of them again.
+    Raises UnavailableError. Then any part may have been stored: write all of them again.
     """
     closed = unmounted(engine)
     by_partition: dict[int, list[tuple[SegmentKey, Tag]]] = {}

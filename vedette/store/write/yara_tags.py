@@ -1,4 +1,4 @@
-"""Writes and deletes what YARA rules say of files: tags like those of a feed named `yara`."""
+"""Writes and deletes the results of YARA rules on files: tags like those of a feed named `yara`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,13 +10,14 @@ from vedette.store.schema.tables import storage
 from vedette.store.write.tags import write_tags
 
 _WAIT: Final = 2
-"""For all replicas."""
+"""Waits for all replicas."""
 
 
 def write_yara_tags(
     engine: Engine, hashes: Sequence[str], matches: Sequence[tuple[str, str, int]], now_us: int
 ) -> None:
-    """`matches` are names of a text and of a rule in it, and the rule's score."""
+    """Writes tags. `matches` are (name of the rule text, name of the rule in it, score of the
+    rule)."""
     write_tags(
         engine,
         [
@@ -36,7 +37,7 @@ def write_yara_tags(
 
 
 def delete_yara_tags(engine: Engine, texts: Sequence[str]) -> None:
-    """Deletes the tags of texts of rules that were changed or are gone. Idempotent."""
+    """Deletes the tags of rule texts that were changed or removed. Idempotent."""
     condition = f"family = 'alliance' AND name = '{YARA_FEED}' AND ioc IN {{texts:Array(String)}}"
     params = {"texts": list(texts)}
     if not engine.query(f"SELECT 1 FROM binary_tag WHERE {condition} LIMIT 1", params).rows:

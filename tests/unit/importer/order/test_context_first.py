@@ -1,4 +1,4 @@
-"""Of many records those that explain others go first; the rest keeps its order."""
+"""Records that explain others are moved to the front; the others keep their order."""
 
 from collections.abc import Callable
 

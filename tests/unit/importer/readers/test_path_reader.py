@@ -152,24 +152,27 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.Monk
         assert sequence.count == 300
 
 
+@pytest.mark.parametrize("is_split", [False, True])
 def test_a_file_that_is_gone_costs_only_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    is_split: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_bytes(CONTENTS["lines"])
     real = split_offsets
 
     def gone(place: Extent) -> list[int]:
+        found = real(place) if is_split else []
         if place.path.name == "a.json":
             place.path.unlink()
-        return real(place)
+        return found or real(place)
 
     monkeypatch.setattr("vedette.importer.readers.path_reader.split_offsets", gone)
     with Sequence(tmp_path) as sequence:
         assert sequence.files == [str(tmp_path / "b.json")]
         assert [(one.name, one.reason) for one in sequence.refusals] == [
-            (str(tmp_path / "a.json"), "damaged")
+            (str(tmp_path / "a.json"), "unreadable")
         ]
+        assert sequence.on_disk == 2
         assert sum(len(chunk.records) for chunk in sequence.chunks()) == 300
 
 

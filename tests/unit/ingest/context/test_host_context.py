@@ -1,9 +1,9 @@
-"""What is learned of a host: its processes, names, drives, clock, logons."""
+"""Context that records provide about a host: processes, names, drives, clock, logons."""
 
 import pytest
 
 from vedette.ingest.context.host_context import HOUR_US, HostContext
-from vedette.limits import HOST_PROCESSES_MAX, SAME_START_US
+from vedette.ingest.context.process_index import HOST_PROCESSES_MAX, SAME_START_US
 from vedette.model.address import pack_address
 from vedette.model.event import Facts, Outcome
 from vedette.model.host import HostProcess

@@ -101,4 +101,4 @@ def test_version_fields_that_winlogbeat_7_moved_come_back() -> None:
     (record,) = decode(json.dumps(sent).encode())
     found = {name: record.data.get(name) for name in ("Company", "Description", "Product")}
     assert found == {"Company": "c", "Description": "d", "Product": "p"}
-    assert record.data["Hashes"] == "IMPHASH=0f"
+    assert record.data["Hashes"] == "IMPHASH=0F"

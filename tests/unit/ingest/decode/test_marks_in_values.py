@@ -1,5 +1,5 @@
-"""What a value says never decides what its record is: every format's marks are put into every
-text of a record of every format, and the record stays what it was, once, on its own host."""
+"""Values never determine the format of a record: with the marks of every format in every string, a
+record of every format is decoded unchanged, once, and for its own host."""
 
 import copy
 import json
@@ -44,11 +44,14 @@ _OF_THE_ENVELOPE = frozenset(
     | {"vedette_record", "name", "type", "ID", "provider_name", "Source", "SourceName", "Provider"}
     | {"EventSourceName", "Name", "exec_id", "action", "SYSCALL", "success", "ProcessGuid"}
     | {"ProcessId", "pid", "parent", "NewProcessId"}
+    | {"module", "dataset", "message_type", "id", "EventRecordId"}
+    | {"Timestamp", "DeviceName", "ActionType", "category", "agent", "timestamp", "systemTime"}
+    | {"computer", "eventID", "eventRecordID", "providerName", "syscall"}
 )
 """Members whose values the sender makes; what they hold is not free text."""
 
 _LINES = frozenset({"audit line", "audit line in syslog", "auoms", "santa line", "xml in syslog"})
-_TEXTS = frozenset({"EventData", "message", "SyslogMessage"})
+_TEXTS = frozenset({"EventData", "Payload", "message", "SyslogMessage"})
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

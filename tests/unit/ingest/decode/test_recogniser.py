@@ -1,4 +1,4 @@
-"""What `decode` takes, and the stable reason of everything it refuses."""
+"""Records that `decode` accepts, and the stable reasons of its rejections."""
 
 import json
 
@@ -135,7 +135,7 @@ _ALONGSIDE = {
     "data",
     "execution",
 }
-"""What formats also ask for, besides one of their members."""
+"""Further members that formats require."""
 
 _MARKED = "type=AUOMS_EVENT msg=audit(1.2:3): santad: action= <Event><System>"
 

@@ -40,7 +40,7 @@ def _data(event_id: int, document: dict[str, Any], left: dict[str, str] | None =
             1,
             {"process": _PROCESS, "user": {"domain": "CORP", "name": "ann"}},
             {
-                "UtcTime": "2024-01-02T03:04:05.678Z",
+                "UtcTime": "2024-01-02 03:04:05.678",
                 "ProcessGuid": _GUID,
                 "ProcessId": 4312,
                 "Image": "C:\\a.exe",
@@ -77,13 +77,13 @@ def _data(event_id: int, document: dict[str, Any], left: dict[str, str] | None =
         (
             7,
             {"process": {"entity_id": _GUID}, "file": {"path": "C:\\b.dll", "hash": {"sha1": "x"}}},
-            {"ImageLoaded": "C:\\b.dll", "Hashes": "SHA1=x"},
+            {"ImageLoaded": "C:\\b.dll", "Hashes": "SHA1=X"},
         ),
         (8, {"process": _PROCESS}, {"SourceProcessGuid": _GUID, "SourceImage": "C:\\a.exe"}),
         (10, {"process": _PROCESS}, {"SourceProcessGUID": _GUID, "SourceProcessId": 4312}),
         (11, {"process": _PROCESS, "file": {"path": "C:\\x"}}, {"TargetFilename": "C:\\x"}),
         (13, {"process": _PROCESS, "registry": {"path": "HKLM\\x"}}, {"TargetObject": "HKLM\\x"}),
-        (15, {"process": _PROCESS, "file": {"hash": {"md5": "y"}}}, {"Hash": "MD5=y"}),
+        (15, {"process": _PROCESS, "file": {"hash": {"md5": "y"}}}, {"Hash": "MD5=Y"}),
         (17, {"process": _PROCESS, "file": {"name": "\\pipe1"}}, {"PipeName": "\\pipe1"}),
         (
             22,
@@ -94,7 +94,7 @@ def _data(event_id: int, document: dict[str, Any], left: dict[str, str] | None =
                     "answers": [{"type": "A", "data": "10.1.2.3"}],
                 },
             },
-            {"QueryName": "x.example", "QueryResults": "10.1.2.3;"},
+            {"QueryName": "x.example", "QueryResults": "::ffff:10.1.2.3;"},
         ),
     ],
 )
@@ -114,9 +114,9 @@ def test_a_moved_security_start_comes_back() -> None:
     winlog = {"channel": "Security", "event_id": 4688, "computer_name": "A", "event_data": {}}
     document = {"@timestamp": "2024-01-02T03:04:05Z", "winlog": winlog, "process": _PROCESS}
     (record,) = decode(json.dumps(document).encode())
-    assert (record.data["NewProcessId"], record.data["ProcessId"]) == (4312, 99)
+    assert (record.data["NewProcessId"], record.data["ProcessId"]) == ("0x10d8", "0x63")
 
 
 def test_fields_of_a_wrong_type_do_not_cost_the_record() -> None:
     data = _data(1, {"process": ["x"], "user": "ann", "dns": 5, "file": None})
-    assert data == {"UtcTime": "2024-01-02T03:04:05.678Z"}
+    assert data == {"UtcTime": "2024-01-02 03:04:05.678"}

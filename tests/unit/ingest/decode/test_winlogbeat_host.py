@@ -76,8 +76,12 @@ def test_the_list_is_bounded() -> None:
 @pytest.mark.parametrize("text", ["x" * 100_000, "10.0.0.5", "<b>,|", "10.0.0.5,zz|"])
 def test_a_native_record_with_other_text_has_none(text: str) -> None:
     native = {
-        "vedette_record": "windows", "host": "pc1", "time_us": 1_700_000_000_000_000,
-        "channel": "Security", "event_id": 1, "adapters": text,
-    }  # fmt: skip
+        "vedette_record": "windows",
+        "host": "pc1",
+        "time_us": 1_700_000_000_000_000,
+        "channel": "Security",
+        "event_id": 1,
+        "adapters": text,
+    }
     (record,) = decode(json.dumps(native).encode())
     assert record.adapters == ""

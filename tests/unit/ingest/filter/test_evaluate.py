@@ -20,7 +20,7 @@ from vedette.model.event import (
     Outcome,
     Regmod,
 )
-from vedette.model.ingress_filter import IngressFilter
+from vedette.record.objects.ingress_filter import IngressFilter
 
 WINDOWS = Subject(7, 2, "windows", False)
 SHELL = r"C:\Windows\cmd.exe"
@@ -169,7 +169,7 @@ def netconn(address: str, domain: str = "") -> Netconn:
         ("netconn_filters", r"\.update\.", netconn("1.1.1.1", "a.update.b"), netconn("1.1.1.1")),
         ("crossproc_filters", "l", Crossproc("p", 1, 2, "q", "lsass"), Crossproc("p", 1, 2, "q")),
     ],
-)  # fmt: skip
+)
 def test_single_events_go_by_the_list_of_their_kind(
     name: str, pattern: str, gone: Outcome, stays: Outcome
 ) -> None:

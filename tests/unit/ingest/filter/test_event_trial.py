@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from vedette.ingest.filter import SampleEvent, try_event
-from vedette.model.ingress_filter import IngressFilter
+from vedette.record.objects.ingress_filter import IngressFilter
 
 GCC = IngressFilter("gcc", path_filters=("/opt/*", "/usr/lib/gcc/*"), cmdline_filters=("-O2",))
 
@@ -19,8 +19,9 @@ def test_each_list_says_which_entry_fits_and_one_that_does_not_keeps_the_process
     found = try_event(GCC, SampleEvent(path=path, cmdline=cmdline))
     assert (found.means_process, found.dropped) == (True, "process")
     assert lists(GCC, path=path, cmdline=cmdline) == {
-        "path_filters": "/usr/lib/gcc/*", "cmdline_filters": "-O2",
-    }  # fmt: skip
+        "path_filters": "/usr/lib/gcc/*",
+        "cmdline_filters": "-O2",
+    }
     assert try_event(GCC, SampleEvent(path=path)).dropped == ""
     assert lists(GCC, path=path)["cmdline_filters"] is None
 

@@ -4,7 +4,7 @@ import pytest
 
 from vedette.ingest.filter.pattern import PatternError, check_patterns, path_expression
 from vedette.ingest.filter.pattern_set import PatternSet
-from vedette.model.ingress_filter import IngressFilter
+from vedette.record.objects.ingress_filter import IngressFilter
 
 
 def fits(path_filter: str, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""From request bodies to records: arrays, text, audit lines sent one by one."""
+"""Splits request bodies into records: arrays, text, and audit lines that arrive separately."""
 
 import json
 

@@ -8,8 +8,7 @@ import pytest
 import zstandard
 
 from vedette.errors import BadRequestError, CallerError, TooLargeError
-from vedette.ingest.framing.inflate import check_inflated_size, inflate
-from vedette.limits import INFLATE_STEP_BYTES
+from vedette.ingest.framing.inflate import INFLATE_STEP_BYTES, check_inflated_size, inflate
 
 TEXT = b'{"a":1}\n' * 1_000
 GZIP = gzip.compress(TEXT, mtime=0)

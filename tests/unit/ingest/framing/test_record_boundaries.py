@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vedette.ingest.framing.record_boundaries import split_pieces
-from vedette.limits import GAP_STEP_BYTES, RECORD_BYTES_MAX
+from vedette.ingest.framing.record_boundaries import GAP_STEP_BYTES, split_pieces
+from vedette.limits import RECORD_BYTES_MAX
 
 CASES: tuple[tuple[str, list[str]], ...] = (
     ("", []),

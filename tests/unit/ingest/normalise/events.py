@@ -41,7 +41,7 @@ def security(event_id: int, /, **data: Any) -> Record:
 
 
 def outcomes(*records: Record, ctx: HostContext | None = None) -> list[Any]:
-    """What a batch of records of one host becomes."""
+    """Returns the outcomes of a batch of records of one host."""
     ctx = ctx or HostContext(SENSOR_ID)
     for record in records:
         SOURCES[record.vedette_record].learn(record, ctx)

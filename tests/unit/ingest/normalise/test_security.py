@@ -315,7 +315,8 @@ _CONNECTED = (
 def test_a_connection_whose_pid_stands_only_in_the_message_is_kept(
     message: str, pid: str | None
 ) -> None:
-    """As NXLog of 2019 writes it: its own `ProcessID`, the logger's, replaced the event's."""
+    """The format of NXLog in 2019: its own `ProcessID`, the logger's, replaced that of the
+    event."""
     row = {
         "EventTime": "2019-10-27 14:51:00",
         "EventReceivedTime": "2019-10-27 14:51:02",
@@ -359,9 +360,12 @@ def test_a_connection_that_winlogbeat_tells_in_its_message_alone_is_whole(
     data: dict[str, str] | None, inside: bool
 ) -> None:
     log: dict[str, Any] = {
-        "channel": "Security", "computer_name": "a.example", "event_id": "5156", "record_id": 5,
+        "channel": "Security",
+        "computer_name": "a.example",
+        "event_id": "5156",
+        "record_id": 5,
         "provider_name": "Microsoft-Windows-Security-Auditing",
-    }  # fmt: skip
+    }
     if data is not None:
         log["event_data"] = data
     document: dict[str, Any] = {"@timestamp": "2023-11-02T13:04:05.678Z", "winlog": log}

@@ -30,25 +30,38 @@ _BY_ANOTHER = [
     (
         Filemod,
         security(
-            4663, ProcessId="0x28", ProcessName="C:\\app\\tool.exe", ObjectType="File",
-            ObjectName="C:\\a", AccessMask="0x2",
+            4663,
+            ProcessId="0x28",
+            ProcessName="C:\\app\\tool.exe",
+            ObjectType="File",
+            ObjectName="C:\\a",
+            AccessMask="0x2",
         ),
     ),
     (
         Regmod,
         security(
-            4657, ProcessId="0x28", ProcessName="C:\\app\\tool.exe", ObjectName="\\REGISTRY\\A",
-            ObjectValueName="B", OperationType="%%1904",
+            4657,
+            ProcessId="0x28",
+            ProcessName="C:\\app\\tool.exe",
+            ObjectName="\\REGISTRY\\A",
+            ObjectValueName="B",
+            OperationType="%%1904",
         ),
     ),
     (
         Childproc,
         security(
-            4688, **START | {"NewProcessId": "0x99", "ProcessId": "0x28",
-            "ParentProcessName": "C:\\app\\tool.exe"},
+            4688,
+            **START
+            | {
+                "NewProcessId": "0x99",
+                "ProcessId": "0x28",
+                "ParentProcessName": "C:\\app\\tool.exe",
+            },
         ),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "record"), _BY_ANOTHER)

@@ -208,9 +208,16 @@ def test_an_access_to_nobody_known_keeps_its_image() -> None:
 def test_a_driver_is_loaded_by_the_system_process() -> None:
     system = "{7D1F0A2B-0000-6543-EB03-000000000000}"
     driver = Record(
-        "windows", "a", AT_US, "Microsoft-Windows-Sysmon/Operational", 6, 0, "p", 0,
+        "windows",
+        "a",
+        AT_US,
+        "Microsoft-Windows-Sysmon/Operational",
+        6,
+        0,
+        "p",
+        0,
         {"UtcTime": "2023-11-02 13:04:05.678", "ImageLoaded": "C:\\d.sys", "Hashes": HASHES},
-    )  # fmt: skip
+    )
     seen = sysmon(11, ProcessGuid=system, ProcessId="4", Image="System")
     assert only(Modload, driver, seen).process_id == "00000007-0000-6543-eb03-000000000000"
     assert only(Modload, driver).process_id == only(Modload, driver).process_id

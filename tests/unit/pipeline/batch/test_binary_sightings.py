@@ -1,9 +1,8 @@
-"""What of a binary is worth writing again."""
+"""Sightings of a binary that must be written again."""
 
 from vedette.ingest.fold import BinarySighting
-from vedette.limits import BINARY_LAST_SEEN_STEP_US
 from vedette.model.event import BinarySeen
-from vedette.pipeline.batch.binary_sightings import SightingDeduplicator
+from vedette.pipeline.batch.binary_sightings import BINARY_LAST_SEEN_STEP_US, SightingDeduplicator
 
 NOW_US = 1_700_000_000_000_000
 KEY = (1, "aa" * 16)

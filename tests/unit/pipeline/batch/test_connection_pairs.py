@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.ingest.record import Record
-from vedette.limits import CONNECTION_PAIR_TIMES_MAX, CONNECTION_PAIR_US
 from vedette.model.event import Dnsquery, Facts, Netconn, Outcome
-from vedette.pipeline.batch.connection_pairs import ConnectionPairs, connections
+from vedette.pipeline.batch.connection_pairs import (
+    CONNECTION_PAIR_TIMES_MAX,
+    CONNECTION_PAIR_US,
+    ConnectionPairs,
+    connections,
+)
 from vedette.pipeline.batch.decoded_batch import DecodedBatch
 from vedette.pipeline.submission import Submission
 
@@ -65,7 +69,7 @@ def counted(*commits: Sequence[Reported]) -> int:
 
 
 def most_pairs(sysmon: Sequence[int], security: Sequence[int]) -> int:
-    """By trying every choice."""
+    """Returns the maximum number of pairs by exhaustive search."""
     if not sysmon:
         return 0
     first, rest = sysmon[0], sysmon[1:]

@@ -5,11 +5,16 @@ from typing import Any
 import pytest
 from pyroaring import BitMap
 
-from vedette.limits import SEGMENT_EVENTS_MAX, SEGMENT_WINDOW_MS
+from vedette.limits import SEGMENT_WINDOW_MS
 from vedette.model.event import Regmod
 from vedette.model.ids import process_hash
+from vedette.model.metadata_rank import Rank, ranked
 from vedette.model.segment import Draft, PartialSegment
-from vedette.pipeline.batch.segment_assigner import SegmentAssigner, SegmentPlace
+from vedette.pipeline.batch.segment_assigner import (
+    SEGMENT_EVENTS_MAX,
+    SegmentAssigner,
+    SegmentPlace,
+)
 from vedette.pipeline.time_windows import TimeWindows
 
 PROCESS = "00000001-0000-0e48-01d2-c2a397f4cfe0"
@@ -83,7 +88,7 @@ def test_what_was_forgotten_is_read_back_from_the_store() -> None:
         SegmentAssigner(Memory(p=stored), 10), TimeWindows(WINDOW, 3), draft(username="bob")
     )
     assert [part.segment_id for part in parts] == [WINDOW - 600_000, WINDOW]
-    assert parts[0].metadata == {"username": "bob"}
+    assert parts[0].metadata == {"username": "bob", "account_rank": 1}
     assert parts[1].metadata["path"] == "c:\\a.exe"
 
 
@@ -230,3 +235,39 @@ def test_of_too_many_processes_no_hashes_are_kept(monkeypatch: pytest.MonkeyPatc
     for number in range(4):
         met(assigner, f"00000001-0000-0e50-01d2-{number:012x}")
     assert lookup.asked == [["00000001-0000-0e50-01d2-000000000003"]]
+
+
+def test_a_column_of_a_group_is_written_with_its_whole_group_and_a_greater_rank() -> None:
+    assigner = SegmentAssigner(Memory(), 10)
+    windows = TimeWindows(WINDOW, 3)
+    claim = ranked({"path": "C:\\b.exe", "process_name": "b.exe"}, Rank.OWN, 5)
+    (first,) = met_with(assigner, windows, claim)
+    equal = ranked({"path": "C:\\c.exe"}, Rank.OWN, 5)
+    (second,) = met_with(assigner, windows, equal)
+    shown = {name: value for name, value in second.metadata.items() if name != "last_update"}
+    assert shown.keys() == {"path", "identity_rank"}
+    assert shown["path"] == "C:\\c.exe"
+    assert shown["identity_rank"] == first.metadata["identity_rank"] + 1
+
+
+def test_a_completed_parent_is_written_again_with_all_that_is_known_of_it() -> None:
+    assigner = SegmentAssigner(Memory(), 10)
+    windows = TimeWindows(WINDOW, 3)
+    parent_id = "00000001-0000-0e50-01d2-c2a397f4cfe0"
+    claim = ranked({"parent_id": parent_id, "parent_name": "a.exe"}, Rank.CREATION, 5)
+    (first,) = met_with(assigner, windows, claim)
+    parent = Draft(parent_id, 1, ranked({"path": "a", "process_md5": "f" * 32}, Rank.OWN, 6))
+    rows = assigner.place({parent_id: parent}, windows, HOSTS).parts
+    (late,) = [row for row in rows if row.process_id == PROCESS]
+    assert late.metadata == {
+        "parent_id": parent_id,
+        "parent_name": "a.exe",
+        "parent_md5": "f" * 32,
+        "parent_rank": first.metadata["parent_rank"] + 1,
+    }
+
+
+def met_with(
+    assigner: SegmentAssigner, windows: TimeWindows, claim: dict[str, Any]
+) -> list[PartialSegment]:
+    return assigner.place({PROCESS: Draft(PROCESS, 1, claim)}, windows, HOSTS).parts

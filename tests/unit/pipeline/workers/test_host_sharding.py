@@ -1,4 +1,4 @@
-"""How the texts of a commit are shared out among processes, and their receipts put together."""
+"""Distributes the texts of a commit to processes, and merges their receipts."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def portions(commit: ShardedCommit, process: int) -> list[Submission]:
 
 
 def got(commit: ShardedCommit) -> dict[int, list[list[int]]]:
-    """By process and submission, the numbers of the texts."""
+    """Returns the numbers of the texts by process and submission."""
     return {
         process: [
             [int(text[5 : text.index(b",")]) for text in one.records]
@@ -127,3 +127,33 @@ def test_a_text_of_several_hosts_gets_the_best_of_its_outcomes() -> None:
     (whole,) = commit.receipts({n: [Receipt(found)] for n, found in by_process.items()})
     assert whole.outcomes == bytearray([EVENTS, EVENTS])
     assert NO_OUTCOME not in whole.outcomes
+
+
+def test_one_name_of_two_groups_is_two_hosts_and_an_enrolled_one_is_its_own() -> None:
+    names = [b"web", b""]
+    mine, theirs = Submission([], 1, 7, 0), Submission([], 2, 7, 0)
+    own = Submission([], 1, 7, 0, host="web", sensor_id=9)
+    keys = [tuple(one.keys(names)) for one in (mine, theirs)]
+    assert keys == [(b"1 web", b""), (b"2 web", b"")]
+    assert own.keys(names) == [b"#9", b"#9"]
+    assert Submission([], 1, 7, 0, any_group=True).keys(names) == names
+
+
+def test_what_is_learned_of_a_name_in_one_group_is_not_learned_of_another() -> None:
+    shares = HostSharding(2)
+    mine = submission("web", "db")
+    theirs = Submission(mine.records, 2, 8, 100)
+    shared([mine], shares)
+    for name in mine.keys([b"web", b"db"]):
+        shares.learn(name, 0)
+    assert list(got(shared([mine], shares))) == [0]
+    assert list(got(shared([theirs], shares))) == [1], "the process that got the fewest texts"
+
+
+def test_a_portion_names_the_sensor_of_its_credential() -> None:
+    shares = HostSharding(2)
+    sent = Submission([b"{}", b"{}"], 1, 7, 4, host="web", sensor_id=9)
+    commit = shared([sent], shares)
+    (process,) = commit.processes
+    commit.portions(process)[0].add_workers([(0, 1 - process)])
+    assert {one.sensor_id for at in commit.processes for one in portions(commit, at)} == {9}

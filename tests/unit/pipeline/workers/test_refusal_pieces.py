@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from vedette.limits import REFUSALS_PIECE
 from vedette.pipeline.submission import Receipt, Refusal
-from vedette.pipeline.workers.refusal_pieces import put_refusals, take_refusals
+from vedette.pipeline.workers.refusal_pieces import REFUSALS_PIECE, put_refusals, take_refusals
 
 
 def receipt(refused: int) -> Receipt:

@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vedette import limits
 from vedette.errors import QueryError
 from vedette.model.address import address_text
 from vedette.model.binary_fields import BINARY
 from vedette.query import check, parse
-from vedette.query.check.checker import ANY_BINARY
+from vedette.query.check.checker import ANY_BINARY, QUERY_LEAVES_MAX, QUERY_OPERANDS_MAX
 from vedette.query.nodes import And, Everything, Exact, Leaf, Text
 from vedette.query.typed import (
     NUMBER_MAX,
@@ -280,9 +279,9 @@ def test_an_endpoint_without_its_number_is_a_host(value: str, column: str) -> No
 @pytest.mark.parametrize(
     ("joint", "count", "message"),
     [
-        (" OR ", limits.QUERY_LEAVES_MAX + 1, "at most 2,000 values, this one 2,001"),
-        (" ", limits.QUERY_OPERANDS_MAX + 1, "at most 128 conditions can be joined by AND"),
-        (" -", limits.QUERY_LEAVES_MAX + 1, "at most 2,000 values"),
+        (" OR ", QUERY_LEAVES_MAX + 1, "at most 2,000 values, this one 2,001"),
+        (" ", QUERY_OPERANDS_MAX + 1, "at most 128 conditions can be joined by AND"),
+        (" -", QUERY_LEAVES_MAX + 1, "at most 2,000 values"),
     ],
 )
 def test_a_query_that_is_too_large_says_the_limit_and_the_place(
@@ -297,12 +296,12 @@ def test_a_query_that_is_too_large_says_the_limit_and_the_place(
 
 
 def test_the_limit_of_an_and_holds_inside_brackets_and_of_them() -> None:
-    inner = " ".join(f"a{number}" for number in range(limits.QUERY_OPERANDS_MAX + 1))
-    groups = " ".join(f"(a{n} OR b{n})" for n in range(limits.QUERY_OPERANDS_MAX + 1))
+    inner = " ".join(f"a{number}" for number in range(QUERY_OPERANDS_MAX + 1))
+    groups = " ".join(f"(a{n} OR b{n})" for n in range(QUERY_OPERANDS_MAX + 1))
     for text in (f"x OR -({inner})", groups):
         with pytest.raises(QueryError, match="joined by AND"):
             check(parse(text), now_us=NOW_US)
-    pairs = " OR ".join(f"(a{n} b{n})" for n in range(limits.QUERY_OPERANDS_MAX + 1))
+    pairs = " OR ".join(f"(a{n} b{n})" for n in range(QUERY_OPERANDS_MAX + 1))
     with pytest.raises(QueryError, match="at most 128 conditions can be joined by OR"):
         check(parse(pairs), now_us=NOW_US)
 

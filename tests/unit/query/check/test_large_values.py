@@ -3,13 +3,13 @@
 import pytest
 import re2
 
-from vedette import limits
 from vedette.errors import QueryError
 from vedette.model.alert_fields import ALERT
 from vedette.model.binary_fields import BINARY
 from vedette.model.field import Catalogue
 from vedette.model.fields import PROCESS
-from vedette.query.check.checker import check
+from vedette.query.check.checker import QUERY_VALUE_CHARS_MAX, check
+from vedette.query.check.text import QUERY_WORDS_MAX
 from vedette.query.compile.text_sql import _alternatives
 from vedette.query.parse.parser import parse
 from vedette.query.typed import Checked, Match, TextTest
@@ -36,7 +36,7 @@ def test_wildcards_in_a_value_are_bounded(wildcards: str) -> None:
 
 @pytest.mark.parametrize("query", ['"{}"', 'file_desc:"{}"', 'comments:"{}"', '-file_desc:"{}"'])
 def test_words_of_a_text_are_bounded(query: str) -> None:
-    words = ["a"] * limits.QUERY_WORDS_MAX
+    words = ["a"] * QUERY_WORDS_MAX
     checked(query.format(" ".join(words)), BINARY)
     for many in (" ".join([*words, "a"]), "a:" * 500, "a " * 40_000):
         with pytest.raises(QueryError, match=r"at most (100 words|32,768 characters)"):
@@ -49,7 +49,7 @@ def test_a_join_of_binaries_has_the_bound_of_their_texts() -> None:
 
 
 def test_a_value_is_as_long_as_a_command_line_at_most() -> None:
-    longest = "\\\\" * limits.QUERY_VALUE_CHARS_MAX
+    longest = "\\\\" * QUERY_VALUE_CHARS_MAX
     checked(f'cmdline:"{longest}"')
     with pytest.raises(QueryError, match="at most 32,768 characters"):
         checked(f'cmdline:"{longest}x"')
@@ -57,8 +57,8 @@ def test_a_value_is_as_long_as_a_command_line_at_most() -> None:
 
 def test_the_largest_values_are_compiled() -> None:
     letter = "\U00010400"
-    words = " ".join([letter * 100 + "?"] * limits.QUERY_WORDS_MAX)
-    whole = letter * (limits.QUERY_VALUE_CHARS_MAX - 2) + "?x"
+    words = " ".join([letter * 100 + "?"] * QUERY_WORDS_MAX)
+    whole = letter * (QUERY_VALUE_CHARS_MAX - 2) + "?x"
     largest = [*patterns(f'file_desc:"{words}"'), *patterns(f"username:{whole}", PROCESS)]
     assert len(largest) >= 2
     for pattern in largest:

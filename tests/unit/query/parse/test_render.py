@@ -2,7 +2,9 @@
 
 import pytest
 
+from vedette.model.log_fields import LOG
 from vedette.query import parse, print_query, terms
+from vedette.query.nodes import Leaf, Text
 
 
 @pytest.mark.parametrize(
@@ -44,3 +46,11 @@ def test_a_query_has_one_spelling(text: str, canonical: str) -> None:
     tree = parse(text)
     assert print_query(tree) == canonical
     assert parse(canonical) == tree
+
+
+def test_a_word_that_looks_like_a_dotted_field_of_records_is_printed_in_quotes() -> None:
+    tree = Leaf(None, Text("svchost.exe:443"))
+    text = print_query(tree, LOG)
+    assert text == '"svchost.exe:443"'
+    assert parse(text, LOG) == tree
+    assert print_query(tree) == "svchost.exe:443"

@@ -1,4 +1,4 @@
-"""What was seen, in any order of arrival, to events in the order in which it happened."""
+"""Assembles observations, in any order of arrival, into events in chronological order."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class Bench:
         self.assembler = Assembler(Processes(boot), EventWriter("b", T), outputs, self.inbox)
 
     def emit(self, *seen: Observation) -> list[dict[str, Any]]:
-        """What is written for these, in this order of arrival."""
+        """Returns the events written for these observations, in this order of arrival."""
         self.inbox.put(list(seen))
         self.assembler.round(T + 10**9)
         return self.events

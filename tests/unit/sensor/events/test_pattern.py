@@ -38,10 +38,20 @@ def test_an_expression_may_stand_anywhere(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "(a+)+b", "(a|a)*b", "(a|ab){3}", "a*a*b", "(a?){50}", r"(a)\1", "(?=a)b", "(?<!a)b", "(",
-        "a{1000}{1000}", "x" * 600, "a?" * 20 + "b",
+        "(a+)+b",
+        "(a|a)*b",
+        "(a|ab){3}",
+        "a*a*b",
+        "(a?){50}",
+        r"(a)\1",
+        "(?=a)b",
+        "(?<!a)b",
+        "(",
+        "a{1000}{1000}",
+        "x" * 600,
+        "a?" * 20 + "b",
     ],
-)  # fmt: skip
+)
 def test_what_may_run_away_is_refused(text: str) -> None:
     with pytest.raises(PatternError):
         pattern.regex(text)

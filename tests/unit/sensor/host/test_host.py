@@ -219,13 +219,22 @@ def test_a_budget_runs_out() -> None:
 @pytest.mark.parametrize(
     ("head", "number"),
     [
-        (b"MZ\x90", 1), (b"\x7fELF", 2), (b"\xca\xfe\xba\xbe", 3), (b"%PDF-1.7", 48),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 16), (b"PK\x03\x04" + b"\0" * 26 + b"a", 64),
-        (b"PK\x03\x04" + b"\0" * 26 + b"word/document.xml", 17), (b"ab-lh5-", 65),
-        (b"\x1f\x9d\x90", 66), (b"Rar!\x1a\x07\x01", 67), (b"\0" * 257 + b"ustar", 68),
-        (b"7z\xbc\xaf\x27\x1c", 69), (b"#!/bin/sh", 0), (b"", 0),
+        (b"MZ\x90", 1),
+        (b"\x7fELF", 2),
+        (b"\xca\xfe\xba\xbe", 3),
+        (b"%PDF-1.7", 48),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 16),
+        (b"PK\x03\x04" + b"\0" * 26 + b"a", 64),
+        (b"PK\x03\x04" + b"\0" * 26 + b"word/document.xml", 17),
+        (b"ab-lh5-", 65),
+        (b"\x1f\x9d\x90", 66),
+        (b"Rar!\x1a\x07\x01", 67),
+        (b"\0" * 257 + b"ustar", 68),
+        (b"7z\xbc\xaf\x27\x1c", 69),
+        (b"#!/bin/sh", 0),
+        (b"", 0),
     ],
-)  # fmt: skip
+)
 def test_files_are_known_by_their_first_bytes(head: bytes, number: int) -> None:
     assert file_type(head) == number
 

@@ -41,10 +41,17 @@ def test_a_program_start_has_its_words_folder_and_user() -> None:
     seen = parse(*event((SYSCALL, call(59, exe="/usr/bin/ls")), words, HOME))
     assert seen == [
         Executed(
-            SECOND * 1_000_000 + 125_000, 200, 100, "/usr/bin/ls", "ls -l /tmp/a b/",
-            "/home/ann", 1000, 1000, 7,
+            SECOND * 1_000_000 + 125_000,
+            200,
+            100,
+            "/usr/bin/ls",
+            "ls -l /tmp/a b/",
+            "/home/ann",
+            1000,
+            1000,
+            7,
         )
-    ]  # fmt: skip
+    ]
 
 
 def test_a_process_without_login_has_no_loginuid() -> None:
@@ -78,8 +85,12 @@ def test_events_without_an_end_are_bounded_and_counted() -> None:
 @pytest.mark.parametrize(
     ("number", "members", "records", "wanted"),
     [
-        (257, {"a0": "ffffff9c", "a2": "241"},
-         [path("/tmp/", "PARENT"), path("/tmp/x", "CREATE", 1)], ("create", "/tmp/x", "")),
+        (
+            257,
+            {"a0": "ffffff9c", "a2": "241"},
+            [path("/tmp/", "PARENT"), path("/tmp/x", "CREATE", 1)],
+            ("create", "/tmp/x", ""),
+        ),
         (257, {"a0": "ffffff9c", "a2": "1"}, [path("x", "NORMAL")], ("write", "/home/ann/x", "")),
         (2, {"a1": "2"}, [path("../x", "NORMAL")], ("write", "/home/x", "")),
         (257, {"a0": "ffffff9c", "a2": "0"}, [path("/tmp/x", "NORMAL")], None),
@@ -87,13 +98,16 @@ def test_events_without_an_end_are_bounded_and_counted() -> None:
         (257, {"a0": "ffffff9c", "a2": "1"}, [path("/proc/self/oom_score_adj", "NORMAL")], None),
         (87, {}, [path("/tmp/", "PARENT"), path("/tmp/x", "DELETE", 1)], ("delete", "/tmp/x", "")),
         (84, {}, [path("/tmp/d", "DELETE", 0, "040755")], None),
-        (316, {"a0": "ffffff9c", "a2": "ffffff9c"},
-         [path("/tmp/x", "DELETE", 2), path("/tmp/y", "CREATE", 3)],
-         ("rename", "/tmp/x", "/tmp/y")),
+        (
+            316,
+            {"a0": "ffffff9c", "a2": "ffffff9c"},
+            [path("/tmp/x", "DELETE", 2), path("/tmp/y", "CREATE", 3)],
+            ("rename", "/tmp/x", "/tmp/y"),
+        ),
         (88, {}, [path("/tmp/l", "CREATE", 1, "0120777")], ("create", "/tmp/l", "")),
         (76, {}, [path("/tmp/x", "NORMAL")], ("write", "/tmp/x", "")),
     ],
-)  # fmt: skip
+)
 def test_what_a_call_does_to_a_file(
     number: int, members: dict[str, str], records: list[str], wanted: tuple[str, str, str] | None
 ) -> None:
@@ -109,15 +123,23 @@ def test_what_a_call_does_to_a_file(
     [
         (42, 0, "02000050CB007107" + "00" * 8, (True, "203.0.113.7", 80, 0)),
         (42, -115, "02000050CB007107" + "00" * 8, (True, "203.0.113.7", 80, -115)),
-        (42, 0, "0A0001BB00000000" + "20010DB8" + "00" * 11 + "01" + "00000000",
-         (True, "2001:db8::1", 443, 0)),
-        (42, 0, "0A0001BB00000000" + "00" * 10 + "FFFF" + "CB007107" + "00000000",
-         (True, "203.0.113.7", 443, 0)),
+        (
+            42,
+            0,
+            "0A0001BB00000000" + "20010DB8" + "00" * 11 + "01" + "00000000",
+            (True, "2001:db8::1", 443, 0),
+        ),
+        (
+            42,
+            0,
+            "0A0001BB00000000" + "00" * 10 + "FFFF" + "CB007107" + "00000000",
+            (True, "203.0.113.7", 443, 0),
+        ),
         (288, 5, "0200C000CB007107" + "00" * 8, (False, "203.0.113.7", 49152, 0)),
         (42, 0, "02000000CB007107" + "00" * 8, None),
         (42, 0, "01002F72756E2F78", None),
     ],
-)  # fmt: skip
+)
 def test_connections_of_the_internet_families(
     number: int, exit_code: int, saddr: str, wanted: tuple[bool, str, int, int] | None
 ) -> None:

@@ -8,8 +8,13 @@ from vedette.store.engine.parameters import escaped
 
 TEXT = st.text() | st.text(alphabet="\\'`\t\n\"%{} ")
 VALUES = st.one_of(
-    *(TEXT, st.lists(TEXT), st.lists(TEXT | st.integers()), st.lists(st.integers())),
-    *(st.integers(), st.tuples(TEXT, st.integers()), st.lists(st.tuples(st.integers(), TEXT))),
+    TEXT,
+    st.lists(TEXT),
+    st.lists(TEXT | st.integers()),
+    st.lists(st.integers()),
+    st.integers(),
+    st.tuples(TEXT, st.integers()),
+    st.lists(st.tuples(st.integers(), TEXT)),
 )
 
 

@@ -1,10 +1,10 @@
-"""Normaliser of Sysmon for Windows and Linux: docs/telemetry-formats.md#what-each-event-becomes
-with the twelve facts of section 2.
+"""Normaliser of Sysmon for Windows and Linux: docs/telemetry-formats.md#what-each-event-becomes,
+with the facts of docs/telemetry-formats.md#what-real-data-teach.
 
 `LEARN` and `MAKE` are tables by event id. A maker takes event data, the host context and the event
-time, and returns outcomes, or None if the event names no process; the record is then stored
-unmodelled. Makers convert all values before they emit metadata of processes, so a value of a wrong
-type (caught in windows.py) loses nothing.
+time, and returns outcomes, or None if the event names no process; the record is then stored as a
+record. Makers convert all values before they emit metadata of processes, so a value of a wrong type
+(caught in windows.py) loses nothing.
 """
 
 from vedette.ingest.normalise.sysmon import crossproc, file, learn, lifetime, network, registry
@@ -23,10 +23,11 @@ LEARN: dict[int, Learn] = {
     27: learn.learn_file,
     29: learn.learn_file,
 }
-"""Learner by event id: adds to the host context at the event's time."""
+"""Learner by event id. Adds to the host context, given the event's time."""
 
 PAIRS = frozenset({8, 10})
-"""Event ids that name two processes and need no other learning; all others name one."""
+"""Event ids that name two processes and need no other learning. All other events name a single
+process."""
 
 MAKE: dict[int, Make] = {
     1: lifetime.start,
@@ -52,4 +53,4 @@ MAKE: dict[int, Make] = {
     28: file.shredding_blocked,
     29: file.executable_written,
 }
-"""Maker by event id; other ids are stored as records (4, 9, 16, 19-21, 24, 255)."""
+"""Maker by event id. Other ids are stored as records (4, 9, 16, 19-21, 24, 255)."""

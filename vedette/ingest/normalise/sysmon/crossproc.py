@@ -8,18 +8,18 @@ from vedette.model.event import CrossKind, Crossproc, Outcome
 
 _OPEN = int(CrossKind.PROCESS_OPEN)
 _HANDLE_TO_PROCESS = 1
-"""Sub-type of ProcessOpen (docs/api-objects.md#process-events)."""
+"""Sub-type of ProcessOpen for a handle to a process (docs/api-objects.md#process-events)."""
 
 MIRRORED_ACCESS = 0xC08FB
-"""Access rights to read, change, control or end a process: TERMINATE, CREATE_THREAD,
-VM_OPERATION, VM_READ, VM_WRITE, DUP_HANDLE, CREATE_PROCESS, SUSPEND_RESUME, WRITE_DAC,
-WRITE_OWNER. An open with any of them is also an event of the target. Opens without (0x1000,
-0x1400: queries) are about 94% of all."""
+"""Access rights to read, change, control or end a process: TERMINATE, CREATE_THREAD, VM_OPERATION,
+VM_READ, VM_WRITE, DUP_HANDLE, CREATE_PROCESS, SUSPEND_RESUME, WRITE_DAC, WRITE_OWNER. An open with
+any of them is also an event of the target. About 94% of all opens have none of them (0x1000,
+0x1400: queries)."""
 
 
 def opened(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """Sysmon 10, the most frequent event: an event of the source and, for MIRRORED_ACCESS, of
-    the target."""
+    """Converts Sysmon 10, the most frequent event: an event of the source and, for MIRRORED_ACCESS,
+    of the target."""
     get = data.get
     guid, target_guid = get("SourceProcessGUID"), get("TargetProcessGUID")
     source = (ctx.named(guid) if guid else None) or source_of(data, ctx, time_us)
@@ -28,7 +28,7 @@ def opened(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
     target = (ctx.named(target_guid) if target_guid else None) or target_of(data, ctx, time_us)
     target_id, md5, sha256 = _identity(ctx, target)
     path, access = known_text(get("TargetImage")), access_mask(get("GrantedAccess") or "")
-    # Positional for speed: operation, target, image, sub-type, access.
+    # Positional arguments for speed: operation, target, image, sub-type, access.
     event = Crossproc(
         source.id, time_us, _OPEN, target_id, path, md5, sha256, _HANDLE_TO_PROCESS, access
     )
@@ -50,7 +50,7 @@ def _suffered(
     source: ProcessState,
     target: ProcessState,
 ) -> Crossproc:
-    """The open as an event of its target."""
+    """Returns the open as an event of its target."""
     source_id, md5, sha256 = _identity(ctx, source)
     return Crossproc(
         target.id,
@@ -67,14 +67,14 @@ def _suffered(
 
 
 def _identity(ctx: HostContext, known: ProcessState | None) -> tuple[str, str, str]:
-    """Id, md5 and sha256 of the other process; "" where unknown."""
+    """Returns id, md5 and sha256 of the other process; "" where unknown."""
     if known is None:
         return "", "", ""
     return known.id, known.md5 or ctx.md5_of(known.sha256), known.sha256
 
 
 def thread_created(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """Sysmon 8: an event of the source, mirrored on the target."""
+    """Converts Sysmon 8: an event of the source, mirrored on the target."""
     source, target = source_of(data, ctx, time_us), target_of(data, ctx, time_us)
     if source is None:
         return None

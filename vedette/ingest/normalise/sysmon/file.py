@@ -84,7 +84,7 @@ def executable_written(data: Data, ctx: HostContext, time_us: int) -> list[Outco
 
 
 def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """Sysmon 27: the write as a filemod, the block as a processblock."""
+    """Converts Sysmon 27: the write as a filemod, the block as a processblock."""
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
@@ -106,7 +106,7 @@ def executable_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outco
 
 
 def shredding_blocked(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
-    """Sysmon 28: a secure deletion that Sysmon blocked."""
+    """Converts Sysmon 28: a secure deletion that Sysmon blocked."""
     known = subject_of(data, ctx, time_us)
     if known is None:
         return None
@@ -122,7 +122,7 @@ def _hashed_file(
     path, executable = free_text(data.get("TargetFilename")), data.get("IsExecutable")
     kind = PE if is_true(executable) else file_type_of(path)
     if kind == PE and executable is not None and not is_true(executable):
-        kind = 0  # Sysmon checked the content, which outweighs the extension
+        kind = 0  # Sysmon checked the content, which overrides the extension
     return Filemod(
         known.id,
         time_us,

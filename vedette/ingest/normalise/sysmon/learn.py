@@ -110,14 +110,14 @@ def learn_file(data: Data, ctx: HostContext, time_us: int) -> None:
 def _learn_image(
     data: Data, ctx: HostContext, path: str, hashes: str, time_us: int
 ) -> Image | None:
-    """Register a file with its version and signature; None without a path or hash."""
+    """Registers a file with its version and signature. Returns None without a path or hash."""
     get = data.get
     name, found = known_text(get(path)), get(hashes)
     if not name or not found:
         return None
     image = ctx.learn_image(name, found, time_us)
-    # Content determines the version. What can change is the verdict on its signature, and
-    # the number of fields of this event id or version.
+    # The hash determines the version. Only the result of the signature check can change, and the
+    # number of fields, which depends on the event id and version.
     status, field_count = get("SignatureStatus"), len(data)
     if image.status != status or image.field_count != field_count:
         image.learn(_image_values(data, image.hashes))

@@ -83,7 +83,7 @@ def start(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
 def parent_columns(
     parent: ProcessState | None, ctx: HostContext, data: Data
 ) -> dict[str, str | int | bytes]:
-    """Metadata of the parent, from the record or the context."""
+    """Returns metadata of the parent, from the record or the context."""
     path = known_text(data.get("ParentImage"))
     if parent is None:
         return {
@@ -113,7 +113,7 @@ def end(data: Data, ctx: HostContext, time_us: int) -> list[Outcome] | None:
 def ended(
     known: ProcessState, ctx: HostContext, time_us: int, pid: int, exit_status: str = ""
 ) -> list[Outcome]:
-    """The end of a process, also as an event of its parent if that is known."""
+    """Returns the end of a process, and the event of its parent if that is known."""
     values: dict[str, str | int | bytes] = {"terminated": 1, "end_time": time_us}
     if exit_status:
         values["exit_status"] = exit_status

@@ -15,18 +15,20 @@ _REGISTRY_VERBS = {
 
 
 _RECORDERS = ("\\services\\sysmon", "\\services\\eventlog\\")
-"""In the keys of services that record: Sysmon, its driver with its rules, the event log."""
+"""Parts of the registry keys of services that record events: Sysmon, its driver with its rules, the
+event log."""
 
 
 def _tampers(path: str) -> int:
-    """Whether a change of the key is potential tampering with what records."""
+    """Returns 1 if a change of the key may be tampering with a service that records events, else
+    0."""
     lower = path.lower()
     return int(any(part in lower for part in _RECORDERS))
 
 
 def _registry_operation(data: Data, default: RegistryOperation) -> RegistryOperation:
-    """Operation of the event: its EventType, else that in the message (NXLog), else the default
-    of its id (fact 7)."""
+    """Returns the operation of the event: from EventType, else from the message (NXLog), else the
+    default of the event id (docs/telemetry-formats.md#what-real-data-teach, fact 7)."""
     found = _REGISTRY_VERBS.get(data.get("EventType", ""))
     if found is not None:
         return found

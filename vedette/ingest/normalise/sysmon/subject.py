@@ -1,7 +1,7 @@
-"""Lookup of the processes that a Sysmon event names, and other parts shared by its makers.
+"""Looks up the processes that a Sysmon event names; other shared parts of its makers.
 
-A process is named by ProcessGuid, pid, image and user. For an all-zero or malformed GUID the pid at
-the event's time decides.
+An event names a process by ProcessGuid, pid, image and user. If the GUID is all zero or malformed,
+the pid at the event's time decides.
 """
 
 from collections.abc import Callable
@@ -16,20 +16,20 @@ from vedette.model.metadata_rank import Rank
 _OWN = int(Rank.OWN)
 
 SYSTEM_PID = 4
-"""Pid of the System process, into which drivers are loaded."""
+"""Pid of the System process, which loads drivers."""
 
 Data = dict[str, Any]
 Learn = Callable[[Data, HostContext, int], None]
-"""Takes event data, the host context and the event time in microseconds."""
+"""Takes event data, the host context and the event time (us)."""
 
 Make = Callable[[Data, HostContext, int], list[Outcome] | None]
-"""Makes outcomes from event data, host context and event time; None if no process is named."""
+"""Creates outcomes from event data, host context and event time; None if no process is named."""
 
 
 def see_process(
     ctx: HostContext, guid: Any, pid: Any, image: Any, user: Any, rank: int = _OWN
 ) -> None:
-    """Registers one process as an event names it; `rank` says whose event it is."""
+    """Registers a process as named by an event. `rank` is the trust in the event as a source."""
     known = ctx.named(guid) if guid else None
     if known is None or (pid and pid != known.pid_sent):
         known = ctx.by_guid(guid, number(pid)) if guid else None
@@ -41,7 +41,7 @@ def see_process(
     if (image != known.path or known.path_rank < rank) and image not in UNKNOWN_TEXT and image:
         if known.path_rank <= rank:
             ctx.learn_path(known, known_text(image), rank)
-        else:  # of no use for this process, and as good as any to tell a drive by
+        else:  # no better for this process, but usable to find a drive
             ctx.learn_drive(known_text(image))
     if (
         user
@@ -55,7 +55,7 @@ def see_process(
 def find_process(
     ctx: HostContext, guid: Any, pid: Any, image: Any, time_us: int
 ) -> ProcessState | None:
-    """The process that an event names, by ProcessGuid, else by pid at the event's time."""
+    """Returns the process that an event names, by ProcessGuid, else by pid at the event's time."""
     known = ctx.named(guid) if guid else None
     if known is not None:
         return known
@@ -93,7 +93,7 @@ def target_of(data: Data, ctx: HostContext, time_us: int) -> ProcessState | None
 
 
 def with_new_facts(event: Outcome, known: ProcessState) -> list[Outcome]:
-    """The event, followed by metadata of its process that was not emitted before."""
+    """Returns the event, and metadata of its process that were not emitted before."""
     out: list[Outcome] = [event]
     if not known.is_reported:
         known.report(out)

@@ -1,1 +1,1 @@
-"""One module a version of the state database's schema, never changed once released."""
+"""One module per version of the state database's schema, never changed after its release."""

@@ -1,1 +1,1 @@
-"""Reads of what detection follows, found and reported: commits, hits, tags, alerts, reports."""
+"""Reads for detection: commits, hits, tags, alerts, reports."""

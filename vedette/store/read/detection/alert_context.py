@@ -1,17 +1,26 @@
-"""Reads what alerts keep of their processes and files, for many at once."""
+"""Reads the values that alerts store about their processes and files, for many alerts at once."""
 
 from collections.abc import Collection
 from typing import Any, Final
 
 from vedette.model.findings.alert import EVENT_COUNTS
 from vedette.store.engine.client import Engine
-from vedette.store.sql.column_lists import quoted, readable
+from vedette.store.sql.column_lists import aggregated, quoted, readable
 
 _NAMES: Final = (
-    *("hostname", "group", "os_type", "username", "path", "process_name", "cmdline"),
-    *("process_md5", "process_sha256", "parent_name", "parent_cmdline"),
+    "hostname",
+    "group",
+    "os_type",
+    "username",
+    "path",
+    "process_name",
+    "cmdline",
+    "process_md5",
+    "process_sha256",
+    "parent_name",
+    "parent_cmdline",
 )
-_FACTS: Final = ", ".join(f"max({quoted(name)}) AS `known_{name}`" for name in _NAMES)
+_FACTS: Final = ", ".join(f"{aggregated(name)} AS `known_{name}`" for name in _NAMES)
 _ADDRESSES: Final = ", ".join(
     f"{readable(f'max({name})', 'ip')} AS `known_{name}`" for name in ("comms_ip", "interface_ip")
 )
@@ -19,8 +28,8 @@ _COUNTS: Final = ", ".join(f"sum({quoted(name)}) AS `known_{name}`" for name in 
 
 
 def process_facts(engine: Engine, process_ids: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Metadata of processes as their newest window has it, and the counts of all their events,
-    by process id. Unknown processes are missing."""
+    """Maps process id to the metadata of the process's newest window and the counts of all its
+    events. Unknown processes are missing."""
     if not process_ids:
         return {}
     params = {"ids": list(process_ids)}
@@ -52,7 +61,8 @@ def process_facts(engine: Engine, process_ids: Collection[str]) -> dict[str, dic
 
 
 def hosts_by_file(engine: Engine, hashes: Collection[str]) -> dict[tuple[str, str], int]:
-    """How many hosts of each group reported a file, by its key in `binary` and the group."""
+    """Maps (key of a file in `binary`, group) to the number of hosts of the group that reported the
+    file."""
     if not hashes:
         return {}
     found = engine.query(
@@ -66,8 +76,8 @@ def hosts_by_file(engine: Engine, hashes: Collection[str]) -> dict[tuple[str, st
 def paths_of_files(
     engine: Engine, files: Collection[tuple[str, int]], paths_max: int
 ) -> dict[tuple[str, int], list[str]]:
-    """Paths at which a file was seen on a sensor, in order, at most `paths_max`, by the file's key
-    in `binary` and the sensor's id."""
+    """Maps (key of a file in `binary`, sensor id) to the paths at which the sensor saw the file,
+    sorted, at most `paths_max`."""
     if not files:
         return {}
     found = engine.query(

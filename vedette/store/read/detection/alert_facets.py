@@ -20,9 +20,22 @@ FACETS: Mapping[str, str] = MappingProxyType(
         **{
             name: f"`{name}`"
             for name in (
-                *("status", "alert_type", "hostname", "group", "username", "os_type", "level"),
-                *("process_name", "feed_name", "watchlist_name", "ioc_type", "ioc_value"),
-                *("assigned_to", "title", "report_id", "md5"),
+                "status",
+                "alert_type",
+                "hostname",
+                "group",
+                "username",
+                "os_type",
+                "level",
+                "process_name",
+                "feed_name",
+                "watchlist_name",
+                "ioc_type",
+                "ioc_value",
+                "assigned_to",
+                "title",
+                "report_id",
+                "md5",
             )
         },
         **{
@@ -43,11 +56,11 @@ FACETS: Mapping[str, str] = MappingProxyType(
         "created_time": _DAY.format("created_time"),
     }
 )
-"""Facets of alert search (docs/alerts.md#facets) and the SQL of their values; severities and
-scores without their decimals, times by day. `NAME_full` and `NAME_facet` mean the same."""
+"""Facets of alert search (docs/alerts.md#facets) and the SQL of their values; severities and scores
+are truncated to integers, times to days. `NAME_full` and `NAME_facet` are synonyms of `NAME`."""
 
 _LISTS: Final = frozenset(ALERT_TEXTS)
-"""Facets of which an alert has several values."""
+"""Facets with several values per alert."""
 
 _IN_ORDER: Final = frozenset({"created_time"})
 
@@ -55,7 +68,7 @@ Counts = dict[str, list[tuple[str, int]]]
 
 
 def facet_name(name: str) -> str:
-    """The facet that a caller means. Raises BadRequestError."""
+    """Resolves the synonyms of a facet name. Raises BadRequestError."""
     for ending in ("", "_full", "_facet"):
         known = name.removesuffix(ending)
         if known in FACETS:
@@ -71,10 +84,11 @@ def count_alert_facets(
     *,
     reach: Reach = EVERYWHERE,
 ) -> Counts:
-    """The `SEGMENT_FACET_VALUES_MAX` most frequent values of each named facet with their counts,
-    the most frequent first; days in order. Unknown values are left out.
+    """Returns the `SEGMENT_FACET_VALUES_MAX` most frequent values of each named facet with their
+    counts, the most frequent first; days in order. Unknown values are left out.
 
-    Raises BadRequestError for a name that is no facet, UnavailableError when it takes longer.
+    Raises BadRequestError for an unknown facet, UnavailableError when it takes longer than `reach`
+    allows.
     """
     return total_and_facets(engine, where, scope, names, reach=reach)[1] if names else {}
 
@@ -89,10 +103,10 @@ def total_and_facets(
     is_rarest: bool = False,
     reach: Reach = EVERYWHERE,
 ) -> tuple[int, Counts]:
-    """The exact number of alerts, and `count_alert_facets`: at most so many `values` of each, with
-    `is_rarest` those that occur least, the rarest first.
+    """Returns the exact number of alerts, and the counts of `count_alert_facets`: at most `values`
+    per facet, with `is_rarest` the least frequent, the rarest first.
 
-    All facets with one value an alert are counted in one pass, as sets of grouping: columns of
+    All facets with a single value per alert are counted in one pass, as grouping sets: columns of
     repeated texts are grouped by their dictionaries, and versions are merged once.
     """
     counts: Counts = {name: [] for name in names}
@@ -125,11 +139,12 @@ def total_and_facets(
 
 
 def _singles(names: Sequence[str], within: Condition) -> str:
-    """Counts by the values of each facet, whose numbers begin with 1, and then of all alerts."""
+    """Returns SQL that counts alerts by the values of each facet (numbered from 1), and then all
+    alerts."""
     keys = [*(FACETS[facet_name(name)] for name in names), "materialize('1')"]
     named = ", ".join(f"{key} AS key_{number}" for number, key in enumerate(keys, 1))
     sets = ", ".join(f"(key_{number})" for number in range(1, len(keys) + 1))
-    # Of the keys only that of the row's own set has a value.
+    # Only the key of the row's own grouping set has a value.
     values = ", ".join(f"toString(key_{number})" for number in range(1, len(keys) + 1))
     return (
         f"SELECT [{values}] AS keys, arrayFirstIndex(key -> key != '', keys) AS which, "
@@ -140,7 +155,7 @@ def _singles(names: Sequence[str], within: Condition) -> str:
 
 
 def _listed(names: Sequence[str], within: Condition) -> str:
-    """Counts by the values of facets that are lists, whose numbers begin with 1."""
+    """Returns SQL that counts alerts by the values of list facets (numbered from 1)."""
     pairs = ", ".join(
         f"arrayMap(v -> ({number}, toString(v)), {FACETS[facet_name(name)]})"
         for number, name in enumerate(names, 1)

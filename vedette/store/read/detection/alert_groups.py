@@ -1,7 +1,7 @@
 """Groups of an alert search: alerts with the same values, as one row.
 
-Titles and ids are read for the groups shown alone, at the times of their newest alerts, by which
-the table is sorted: read for every group they were half of the time.
+Titles and ids are read only for the groups shown, at the times of their newest alerts, by which the
+table is sorted: reading them for every group took half of the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ GROUPINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "level": ("level",),
     }
 )
-"""What alerts can be grouped by, and the columns that distinguish groups."""
+"""Maps grouping to the columns that distinguish its groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +55,31 @@ class AlertGroup:
     """Alerts with the same values. Times in epoch microseconds."""
 
     values: Mapping[str, Any]
-    """By column of `GROUPINGS`."""
+    """Values by column of `GROUPINGS`."""
     title: str
-    """Of the newest alert."""
+    """Title of the newest alert."""
     newest_id: str
     count: int
     events: int
     hosts: int
     severity_max: int
-    """Thousandths."""
+    """Severity in thousandths."""
     first_us: int
     newest_us: int
     statuses: Mapping[str, int]
     trend: Sequence[int]
-    """Alerts of each of the last `ALERT_TREND_DAYS` days, the newest last."""
+    """Alerts on each of the last `ALERT_TREND_DAYS` days, the newest last."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertGroups:
     total: int
-    """Groups."""
+    """Number of groups."""
     groups: Sequence[AlertGroup]
 
 
 _STATUSES: Final = "[{}]".format(", ".join(f"countIf(status = '{one}')" for one in STATUSES))
-"""Alerts by status, in the order of `STATUSES`; a map of them takes longer to add up."""
+"""Number of alerts by status, in the order of `STATUSES`; adding up a map takes longer."""
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _NO_TREND: Final = (0,) * ALERT_TREND_DAYS
@@ -108,11 +108,11 @@ def group_alerts(
     now_us: int = 0,
     reach: Reach = EVERYWHERE,
 ) -> AlertGroups:
-    """The alerts of the scope that a condition selects, by the values of a grouping, or of up to
-    three with commas between them. `sort` is a name and whether it descends; trends end at
-    `now_us`.
+    """Groups the alerts of the scope that a condition selects by a grouping, or by up to three with
+    commas between them. `sort` is (name, whether it is descending); trends end at `now_us`.
 
-    Raises BadRequestError for an unknown grouping or sort, UnavailableError when it takes longer.
+    Raises BadRequestError for an unknown grouping or sort, UnavailableError when it takes longer
+    than `reach` allows.
     """
     columns, (sorted_by, descends) = _columns(by), sort
     if sorted_by not in _GROUP_SORTS:
@@ -158,8 +158,8 @@ def _newest(
     groups: Sequence[Mapping[str, Any]],
     reach: Reach,
 ) -> dict[tuple[Any, ...], tuple[str, str]]:
-    """Title and id of the newest alert that the condition selects, by the values of a group; where
-    it was changed since the groups were read, of the newest one at these times."""
+    """Maps the values of a group to title and id of its newest selected alert; if the alert has
+    changed since the groups were read, of the newest alert at these times."""
     names = ", ".join(f"`{name}`" for name in columns)
     times = "SELECT fromUnixTimestamp64Micro(arrayJoin({newest:Array(Int64)}), 'UTC')"
     selected = " AND ".join(f"({one})" for one in (where.before, where.sql) if one)
@@ -186,7 +186,8 @@ def _trends(
     now_us: int,
     reach: Reach,
 ) -> dict[tuple[Any, ...], Sequence[int]]:
-    """Alerts by day, the newest last, of the groups shown alone: only the newest days are read."""
+    """Maps the values of a group to its alerts by day, the newest last. Covers only the groups
+    shown, so that only the newest days are read."""
     first_us = now_us - ALERT_TREND_DAYS * _DAY_US
     recent = (
         "created_time > fromUnixTimestamp64Micro({first:Int64}, 'UTC') AND "
@@ -233,7 +234,7 @@ def _group(
     newest: tuple[str, str] | None,
     trend: Sequence[int],
 ) -> AlertGroup | None:
-    """None where its alerts were removed meanwhile."""
+    """Returns the group; None if its alerts have been removed meanwhile."""
     if newest is None:
         return None
     return AlertGroup(

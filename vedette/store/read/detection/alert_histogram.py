@@ -1,4 +1,4 @@
-"""How many alerts were made in each interval of time, by severity."""
+"""Counts alerts by interval of time and severity."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,21 +12,25 @@ from vedette.store.plan.search_bounds import EVERYWHERE, Reach
 from vedette.store.sql.scope_filter import scoped
 
 FIFTHS: Final = 5
-"""Severities of 0 to 100 are counted in fifths, which are the five levels."""
+"""Number of severity bands: severities 0 to 100 are counted in fifths, the five levels."""
 
 
 TIME_FIELDS: Final = (
-    *("created_time", "updated_time", "resolved_time", "first_event_time", "last_event_time"),
+    "created_time",
+    "updated_time",
+    "resolved_time",
+    "first_event_time",
+    "last_event_time",
 )
-"""Columns of time that alerts can be counted by."""
+"""Time columns for counting alerts."""
 
 
 def alert_span(
     engine: Engine, where: Condition, scope: Scope, field: str, *, reach: Reach = EVERYWHERE
 ) -> tuple[int, int]:
-    """The earliest and latest known time of the alerts in epoch microseconds; 0 without any.
-
-    Raises BadRequestError for a column that is no time, UnavailableError when it takes longer."""
+    """Returns the earliest and latest known time of the alerts in epoch microseconds; 0 without
+    alerts. Raises BadRequestError for a column that is not a time, UnavailableError when it takes
+    longer than `reach` allows."""
     within = scoped(where, scope)
     time = f"toUnixTimestamp64Micro({_column(field)})"
     found = engine.query(
@@ -49,8 +53,8 @@ def count_alerts_over_time(
     *,
     reach: Reach = EVERYWHERE,
 ) -> Sequence[tuple[int, int]]:
-    """Number of each interval since 1970 that has alerts, and how many: the earliest
-    `HISTOGRAM_BUCKETS_MAX` and one. Raises as `alert_span`."""
+    """Returns (number of the interval since 1970, number of alerts) of the intervals with alerts:
+    the earliest `HISTOGRAM_BUCKETS_MAX` + 1. Raises the errors of `alert_span`."""
     within = scoped(where, scope)
     found = engine.query(
         f"SELECT intDiv(toUnixTimestamp64Micro({_column(field)}), {width_us:d}) AS step, "
@@ -72,10 +76,10 @@ def _column(field: str) -> str:
 def alerts_over_time(
     engine: Engine, where: Condition, scope: Scope, width_us: int, *, reach: Reach = EVERYWHERE
 ) -> Sequence[tuple[int, int, int]]:
-    """Number of each interval since 1970 that has alerts of the scope, the fifth of their severity
-    (0 the least), and how many. The newest `HISTOGRAM_BUCKETS_MAX` of them.
+    """Returns (number of the interval since 1970, fifth of the severity from 0 for the lowest,
+    number of alerts), the newest `HISTOGRAM_BUCKETS_MAX` intervals.
 
-    Raises UnavailableError when it takes longer.
+    Raises UnavailableError when it takes longer than `reach` allows.
     """
     within = scoped(where, scope)
     found = engine.query(

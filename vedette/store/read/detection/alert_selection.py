@@ -1,5 +1,5 @@
-"""What a selection of alerts is before it is changed: how many, on how many hosts, and the states
-that an undo has to bring back."""
+"""State of selected alerts before a change: their number, their hosts, and the states that an undo
+restores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,21 +13,22 @@ from vedette.store.sql.scope_filter import scoped
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The alerts that a condition selects. Times are epoch microseconds, 0 without an alert."""
+    """Summary of the alerts that a condition selects. Times are epoch microseconds, 0 without an
+    alert."""
 
     alerts: int
     hosts: int
     oldest_us: int
     newest_us: int
     of_others: int
-    """Assigned to somebody else than the caller."""
+    """Number of alerts assigned to another user than the caller."""
     reports: int
-    """Reports of feeds that made them."""
+    """Number of feed reports that created them."""
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierState:
-    """What some alerts were before a change."""
+    """The state of some alerts before a change."""
 
     status: str
     assigned_to: str
@@ -38,7 +39,7 @@ class EarlierState:
 
 
 def summary(engine: Engine, where: Condition, scope: Scope, username: str) -> Selected:
-    """The alerts of the scope that a condition selects, as `username` sees them."""
+    """Summarizes the alerts of the scope that a condition selects, from the view of `username`."""
     within = scoped(where, scope)
     row = engine.query(
         "SELECT count(), uniqExactIf(sensor_id, sensor_id != 0), "
@@ -54,7 +55,8 @@ def summary(engine: Engine, where: Condition, scope: Scope, username: str) -> Se
 
 
 def earlier_states(engine: Engine, where: Condition, scope: Scope) -> list[EarlierState]:
-    """The states of the alerts of the scope that a condition selects, equal ones together."""
+    """Returns the states of the alerts of the scope that a condition selects; alerts with equal
+    states share an entry."""
     within = scoped(where, scope)
     found = engine.query(
         "SELECT status, assigned_to, notes, toUnixTimestamp64Micro(resolved_time), "

@@ -1,22 +1,30 @@
-"""Which titles or hosts of alerts meet a test: few, since titles are those of rules, watchlists and
-reports, and a host has many alerts.
+"""Finds the titles or hosts of alerts that match a test. They are few: titles come from rules,
+watchlists and reports, and a host has many alerts.
 
-A search for words of a title, or for a host by a part of its name, tests each of the few texts once
-and then looks for equal ones, which the dictionaries of the column answer; else it tests the text
-of every alert.
+A search for words of a title, or for a part of a host name, tests each of the few texts once and
+then looks for equal ones, which the dictionaries of the column answer. Otherwise it would test the
+text of every alert.
 """
 
-from vedette.limits import ALERT_TEXTS_MATCHED_MAX, ALERT_TEXTS_MAX
+from vedette.limits import Limit
 from vedette.query.compile.condition import Condition
 from vedette.store.engine.client import Engine
 from vedette.store.sql.column_lists import quoted
+
+ALERT_TEXTS_MAX: Limit[int] = 20_000
+"""Distinct titles, or hosts, that a search for words of a title or a host name tests before it
+reads alerts: 10 ms. If there are more, the search tests the texts of all alerts."""
+
+ALERT_TEXTS_MATCHED_MAX: Limit[int] = 1_000
+"""Matching titles or hosts that such a search then looks for; a test that matches more is as slow
+as testing all alerts."""
 
 
 def texts_where(
     engine: Engine, column: str, where: Condition, deadline_s: float | None
 ) -> list[str] | None:
-    """The texts of a column of all alerts for which a condition on nothing but it is true; None
-    where there are too many. Raises UnavailableError (`reason` "deadline")."""
+    """Returns the texts of a column of all alerts that meet a condition on this column alone; None
+    if there are too many. Raises UnavailableError (`reason` "deadline")."""
     tested = where.before or where.sql
     name = quoted(column)
     found, count = engine.query(

@@ -1,7 +1,8 @@
 """Reads alerts, in their newest versions.
 
-Every read for a user takes their scope; alerts without a host are only for those who see all.
-An alert is looked up by id in two steps: an index finds when it was made, that is the table's key.
+Every read for a user takes the user's scope; only a scope with everything includes alerts without a
+host. An alert is looked up by id in two steps: an index finds its creation time, which is the
+table's key.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,13 +21,13 @@ from vedette.store.sql.column_lists import quoted, readable
 from vedette.store.sql.scope_filter import scoped
 
 SORTABLE: Final = frozenset(column.name for column in ALERT_COLUMNS if column.type != "ip")
-"""What alerts can be ordered by."""
+"""Columns by which alerts can be ordered."""
 
 LONG: Final = frozenset({"event", "rule_text", "history", "parent_cmdline", "false_positives"})
-"""Columns that a page of results leaves out."""
+"""Columns omitted from a page of results."""
 
 BY_REPORT: Final = "source_kind = 'feed' AND report_id != ''"
-"""That a report of a feed made an alert."""
+"""Condition for alerts that a report of a feed created."""
 
 _TYPES: Final = {column.name: column.type for column in ALERT_COLUMNS}
 _MADE: Final = "SELECT DISTINCT created_time, id FROM alert WHERE id IN {ids:Array(String)}"
@@ -49,7 +50,7 @@ _SHORT_ROW: Final = _selected([name for name in _ALL if name not in LONG])
 def alerts_by_id(
     engine: Engine, ids: Collection[str], scope: Scope = EVERYTHING
 ) -> dict[str, AlertRow]:
-    """The alerts of the scope with these ids, every column."""
+    """Maps id to alert, with every column, for the alerts of the scope with these ids."""
     if not ids:
         return {}
     made = engine.query(_MADE, {"ids": list(ids)}).rows
@@ -59,7 +60,7 @@ def alerts_by_id(
 def _at_keys(
     engine: Engine, keys: Sequence[tuple[Any, ...]], selected: str, scope: Scope
 ) -> list[AlertRow]:
-    """Alerts by creation time (epoch microseconds) and id."""
+    """Returns alerts by creation time (epoch microseconds) and id."""
     if not keys:
         return []
     where = Condition(
@@ -68,8 +69,8 @@ def _at_keys(
         {"times": sorted({key[0] for key in keys}), "ids": [key[1] for key in keys]},
     )
     where = scoped(where, scope)
-    # Without FINAL, which would merge every column. The newest version, not that of the keys: a
-    # merge removes that one when the alert is changed in between.
+    # Without FINAL, which would merge every column. Reads the newest version, not that of the keys:
+    # if the alert is changed in between, a merge removes that version.
     return engine.query(
         f"SELECT {selected} FROM alert PREWHERE {where.sql} ORDER BY version DESC LIMIT 1 BY id",
         where.params,
@@ -87,8 +88,8 @@ def search_alerts(
     rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
 ) -> Found:
-    """The alerts of the scope that a condition selects: an exact total, and `rows` of them from
-    `start` on, without the columns `LONG`.
+    """Returns the alerts of the scope that a condition selects: an exact total, and `rows` of them
+    from `start` on, without the columns `LONG`.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `reach` allows.
@@ -114,8 +115,8 @@ def alerts_page(
     rows: int = ROWS_DEFAULT,
     reach: Reach = EVERYWHERE,
 ) -> list[AlertRow]:
-    """The rows of `search_alerts` without counting all; of `columns`, `id` among them, where they
-    are named. Rows that lie far apart cost by the columns that are read of them."""
+    """Returns the rows of `search_alerts` without the total; only `columns` (`id` among them) if
+    given. The cost of scattered rows depends on the number of columns read."""
     ordering = _ordering(order)
     if not rows:
         return []
@@ -134,7 +135,7 @@ def alerts_page(
 def count_alerts(
     engine: Engine, where: Condition, scope: Scope, *, reach: Reach = EVERYWHERE
 ) -> int:
-    """The exact number of alerts of the scope that a condition selects."""
+    """Returns the exact number of alerts of the scope that a condition selects."""
     within = scoped(where, scope)
     total: int = engine.query(
         f"SELECT count() FROM alert FINAL {within.clause}",
@@ -146,8 +147,8 @@ def count_alerts(
 
 
 def reports_of(engine: Engine, where: Condition, scope: Scope) -> list[tuple[int, str]]:
-    """Feed and report of the alerts of the scope that a condition selects, without those that no
-    report made."""
+    """Returns (feed id, report id) of the alerts of the scope that a condition selects, without
+    alerts that no report created."""
     within = scoped(where, scope)
     found = engine.query(
         f"SELECT DISTINCT feed_id, report_id FROM alert FINAL {within.clause} AND {BY_REPORT}",
@@ -163,15 +164,15 @@ def _ordering(order: Order) -> str:
         if column not in SORTABLE:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
-    # The id makes equal alerts keep their places from page to page.
+    # The id keeps equal alerts in the same order on all pages.
     return ", ".join([*terms, "id"])
 
 
 def new_alerts_since(
     engine: Engine, since_us: int, source_ids: Sequence[str]
 ) -> Mapping[tuple[str, str], tuple[int, frozenset[int]]]:
-    """How many alerts of each source (kind, id) were made since a time (epoch microseconds), and
-    the sensors that they are of."""
+    """Maps source (kind, id) to (number of alerts created since a time in epoch microseconds, their
+    sensors)."""
     found = engine.query(
         "SELECT source_kind, source_id, uniqExact(id), groupUniqArray(sensor_id) FROM alert "
         "WHERE created_time >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') "

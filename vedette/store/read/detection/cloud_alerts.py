@@ -1,7 +1,7 @@
-"""Reads alerts as search v7 asks for them: by filters on its fields, in pages, facets and groups.
+"""Reads alerts for search v7: by filters on its fields, in pages, facets and groups.
 
-Every read takes the caller's scope; versions are merged (FINAL), and what is the same in all
-versions of an alert is tested before that.
+Every read takes the caller's scope. Versions are merged (FINAL); tests of values that are the same
+in all versions of an alert run before the merge.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from vedette.store.sql.scope_filter import scoped
 
 @dataclass(frozen=True, slots=True)
 class AlertSpan:
-    """A range of time, epoch microseconds; the end is not in it. None is open."""
+    """A time range, epoch microseconds, with an exclusive end. None is open."""
 
     from_us: int | None = None
     to_us: int | None = None
@@ -30,18 +30,18 @@ class AlertSpan:
 
 @dataclass(frozen=True, slots=True)
 class FieldFilter:
-    """What one field must be: one of some values, or within a span, or neither (`excludes`)."""
+    """Condition on a field: one of some values, or within a span; negated with `excludes`."""
 
     field: str
     values: tuple[str | int | bool, ...] = ()
     span: AlertSpan | None = None
     excludes: bool = False
     at_least: int | None = None
-    """For numbers: the least."""
+    """Minimum value, for number fields."""
 
 
 def filter_condition(filters: Sequence[FieldFilter]) -> Condition:
-    """The alerts that meet all of some filters. Raises BadRequestError."""
+    """Returns the condition for alerts that meet all filters. Raises BadRequestError."""
     before: list[str] = []
     after: list[str] = []
     params: dict[str, Any] = {}
@@ -108,22 +108,53 @@ def _selected(names: Iterable[str]) -> str:
 
 
 _PAGE: Final = _selected(name for name in (*_TYPES, *ALERT_TEXTS) if name not in _LEFT_OUT)
-"""Columns of a page: all but the longest."""
+"""Columns of a page: all except the longest."""
 
 _RECORD: Final = _selected(
     (
-        *("id", "source_kind", "source_id", "title", "description", "link", "level", "status"),
-        *("alert_severity", "created_time", "updated_time", "first_event_time"),
-        *("last_event_time", "sensor_id", "hostname", "group", "os_type", "sensor_criticality"),
-        *("username", "comms_ip", "interface_ip", "process_path", "process_unique_id", "cmdline"),
-        *("md5", "sha256", "parent_name", "parent_cmdline", "ioc_type", "ioc_value", "report_id"),
-        *("watchlist_id", "watchlist_name", "tags", "techniques", "notes", "assigned_to"),
+        "id",
+        "source_kind",
+        "source_id",
+        "title",
+        "description",
+        "link",
+        "level",
+        "status",
+        "alert_severity",
+        "created_time",
+        "updated_time",
+        "first_event_time",
+        "last_event_time",
+        "sensor_id",
+        "hostname",
+        "group",
+        "os_type",
+        "sensor_criticality",
+        "username",
+        "comms_ip",
+        "interface_ip",
+        "process_path",
+        "process_unique_id",
+        "cmdline",
+        "md5",
+        "sha256",
+        "parent_name",
+        "parent_cmdline",
+        "ioc_type",
+        "ioc_value",
+        "report_id",
+        "watchlist_id",
+        "watchlist_name",
+        "tags",
+        "techniques",
+        "notes",
+        "assigned_to",
     )
 )
-"""Columns that a record is made of (`api/schemas/cloud/alert.py`)."""
+"""Columns used for a record (`web/alerts/cloud_alert_json.py`)."""
 
 SortTerm = tuple[str, bool]
-"""A field, and whether it descends."""
+"""(field, whether it is descending)."""
 
 
 def search_cloud_alerts(
@@ -136,8 +167,9 @@ def search_cloud_alerts(
     rows: int,
     reach: Reach,
 ) -> tuple[int, list[AlertRow]]:
-    """How many alerts of the scope a condition selects, and a page of them. Equal ones keep their
-    order from page to page. Raises BadRequestError, UnavailableError (`reason` "deadline")."""
+    """Returns (number of alerts of the scope that a condition selects, one page of them). Equal
+    alerts keep their order on all pages. Raises BadRequestError, UnavailableError (`reason`
+    "deadline")."""
     total = count_alerts(engine, where, scope, reach=reach)
     if not rows or start >= total:
         return total, []
@@ -154,8 +186,8 @@ def search_cloud_alerts(
 
 
 def oldest_alerts(engine: Engine, where: Condition, scope: Scope, rows: int) -> list[AlertRow]:
-    """The first `rows` alerts of the scope that a condition selects, by the time they were made,
-    and those that were made at the same time as the last of them; the columns of a record."""
+    """Returns the first `rows` alerts of the scope that a condition selects, by creation time, and
+    all alerts created at the same time as the last of them; with the columns of a record."""
     within = scoped(where, scope)
     keys = engine.query(
         f"SELECT created_time, id FROM alert FINAL {within.clause} "
@@ -184,8 +216,8 @@ def _at_keys(
         {"oldest": min(times), "newest": max(times), "ids": [key[1] for key in keys]},
     )
     within = scoped(where, scope)
-    # Without FINAL, which would merge every column. The newest version, not that of the keys: a
-    # merge removes that one when the alert is changed in between.
+    # Without FINAL, which would merge every column. Reads the newest version, not that of the keys:
+    # if the alert is changed in between, a merge removes that version.
     return engine.query(
         f"SELECT {selected} FROM alert PREWHERE {within.sql} ORDER BY version DESC LIMIT 1 BY id",
         within.params,
@@ -216,7 +248,8 @@ def cloud_facets(
     rows: int,
     reach: Reach,
 ) -> Facets:
-    """The most frequent values of each named field with their counts. Raises BadRequestError."""
+    """Returns the most frequent values of each named field with their counts. Raises
+    BadRequestError."""
     if not names:
         return {}
     pairs = ", ".join(
@@ -253,7 +286,7 @@ def _list_of(field: CloudField) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AlertCluster:
-    """Alerts with one value of a field. Times in epoch microseconds."""
+    """Alerts with the same value of a field. Times in epoch microseconds."""
 
     value: str
     count: int
@@ -276,7 +309,7 @@ def cloud_groups(
     rows: int,
     reach: Reach,
 ) -> tuple[int, list[AlertCluster]]:
-    """How many groups there are, and a page of them, the newest first. Raises BadRequestError."""
+    """Returns (number of groups, one page of them, the newest first). Raises BadRequestError."""
     field = cloud_field(by, "group_by")
     if field.kind not in ("text", "number"):
         raise BadRequestError(f"group_by: alerts cannot be grouped by {by[:60]!r}")
@@ -302,7 +335,7 @@ def cloud_groups(
 
 
 def selected_keys(engine: Engine, where: Condition, scope: Scope, most: int) -> list[str]:
-    """Ids of the alerts that a condition selects, up to `most`."""
+    """Returns the ids of the alerts that a condition selects, at most `most`."""
     within = scoped(where, scope)
     rows = engine.query(
         f"SELECT id FROM alert FINAL {within.clause} ORDER BY created_time, id LIMIT {most:d}",
@@ -313,7 +346,8 @@ def selected_keys(engine: Engine, where: Condition, scope: Scope, most: int) -> 
 
 
 def newest_creation_us(engine: Engine, since_us: int) -> int:
-    """When the newest alert that was made since a time was made; that time without one."""
+    """Returns the creation time of the newest alert created since `since_us`; `since_us` if there
+    is none."""
     found = engine.query(
         "SELECT max(created_time) FROM alert "
         "WHERE created_time >= fromUnixTimestamp64Micro({since:Int64}, 'UTC')",

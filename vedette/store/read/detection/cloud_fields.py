@@ -1,6 +1,7 @@
 """The fields of alert search v7 (docs/cloud.md#alerts) as SQL over `alert`.
 
-Criteria, exclusions, facets, groups and sorts name them; names are looked up here, values bound.
+Criteria, exclusions, facets, groups and sorts name them; names are looked up here, values are
+bound.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,8 @@ CloudFieldKind = Literal["text", "number", "time", "list", "flag"]
 
 @dataclass(frozen=True, slots=True)
 class CloudField:
-    """A field: its SQL, and what its values are. `lasting` ones are the same in all versions of an
-    alert, so that they can be tested before versions are merged."""
+    """A field: its SQL, and the type of its values. A `lasting` field is the same in all versions
+    of an alert, so it can be tested before versions are merged."""
 
     sql: str
     kind: CloudFieldKind = "text"
@@ -40,7 +41,8 @@ def _of(kind: str, sql: str, otherwise: str = "''") -> str:
 THREAT: Final = (
     "lower(hex(substring(SHA256(concat(toString(source_kind), ':', toString(source_id))), 1, 16)))"
 )
-"""What made an alert, as a `threat_id`: all alerts of one rule, feed or watchlist share it."""
+"""The source of an alert as a `threat_id`, which all alerts of one rule, feed or watchlist
+share."""
 
 _OS: Final = _choice(
     "os_type", ("windows", "WINDOWS"), ("linux", "LINUX"), ("osx", "MAC"), otherwise="OTHER"
@@ -128,7 +130,8 @@ FIELDS: Final[Mapping[str, CloudField]] = MappingProxyType(
 
 
 def cloud_field(name: str, place: str) -> CloudField:
-    """The field that a caller names, in either case. Raises BadRequestError that says where."""
+    """Returns the field that a caller names, in upper or lower case. Raises BadRequestError, naming
+    `place`."""
     found = FIELDS.get(name.lower())
     if found is None:
         raise BadRequestError(f"{place}: there is no field {name[:60]!r}")

@@ -1,20 +1,25 @@
-"""The events that commits brought, in the order of the commits.
+"""The events of commits, in the order of the commits.
 
-Partial rows that the engine has merged have the number of the newest of their commits, so an event
-may be read again with a later commit of its segment, and none is left out.
+A partial row merged by the engine has the number of the newest of its commits. So an event may be
+read again with a later commit of its segment, but none is left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.limits import FORWARD_READ_COMMITS
+from vedette.limits import Limit
 from vedette.model.columns import EVENT_KINDS, KEY, METADATA, EventKind
 from vedette.query.compile.condition import SETTINGS, Condition
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import Commits, touched_segment, whole_segments
 from vedette.store.sql.column_lists import quoted, readable_array
 from vedette.store.sql.scope_filter import AT_PLACES, PLACES, Place
+
+FORWARD_READ_COMMITS: Limit[int] = 20_000
+"""Commits that one read examines, so that a follower that begins in the past does not count all
+commits for each file; there are at most some ten per second."""
+
 
 _KEYS: Final = ", ".join(quoted(column.name) for column in KEY)
 _ARRAYS: Final = ", ".join(
@@ -23,9 +28,23 @@ _ARRAYS: Final = ", ".join(
 _HAS_EVENTS: Final = " OR ".join(f"notEmpty(`{kind.columns[0].name}`)" for kind in EVENT_KINDS)
 _EVENTS: Final = " + ".join(f"length(`{kind.columns[0].name}`)" for kind in EVENT_KINDS)
 _SHOWN: Final = (
-    *("hostname", "group", "os_type", "interface_ip", "comms_ip", "path", "process_pid"),
-    *("process_md5", "process_sha256", "process_sha1", "cmdline", "username", "start"),
-    *("parent_id", "parent_path", "parent_pid", "parent_cmdline"),
+    "hostname",
+    "group",
+    "os_type",
+    "interface_ip",
+    "comms_ip",
+    "path",
+    "process_pid",
+    "process_md5",
+    "process_sha256",
+    "process_sha1",
+    "cmdline",
+    "username",
+    "start",
+    "parent_id",
+    "parent_path",
+    "parent_pid",
+    "parent_cmdline",
 )
 _FIRST: Final = len(KEY) + 3
 _NAMES: Final = frozenset(column.name for column in METADATA)
@@ -47,8 +66,8 @@ class CommittedEvent:
 
 
 def event_commits(engine: Engine, after: int, settled: int, events_max: int) -> Commits | None:
-    """The commits that follow, as many as have `events_max` rows and events, at least one; None
-    where there are none."""
+    """Returns the next commits with together at most `events_max` rows and events, at least one
+    commit; None if there are none."""
     if settled <= after:
         return None
     last = min(settled, after + FORWARD_READ_COMMITS)
@@ -62,14 +81,14 @@ def event_commits(engine: Engine, after: int, settled: int, events_max: int) -> 
         if total and total + events > events_max:
             return Commits(after, until)
         total, until = total + events, int(seq)
-    # What has no rows here is done with.
+    # Commits without rows here are complete.
     return Commits(after, last)
 
 
 def committed_events(
     engine: Engine, commits: Commits, where: Condition | None
 ) -> Iterator[CommittedEvent]:
-    """The events of some commits, of segments that a condition selects where there is one."""
+    """Yields the events of some commits, optionally only of segments that a condition selects."""
     rows = engine.query(
         f"SELECT {_KEYS}, key_hash, seq, last_server_update, {_ARRAYS} FROM segment "
         f"WHERE seq > {{after:UInt64}} AND seq <= {{until:UInt64}} AND ({_HAS_EVENTS}) "
@@ -123,7 +142,8 @@ def _selected(engine: Engine, where: Condition, places: Sequence[Place]) -> froz
 
 
 def commit_before(engine: Engine, time_us: int, settled: int) -> int:
-    """The commit before those of a time, or later; `settled` where there are none."""
+    """Returns the number of the commit before the first commit at or after a time; `settled` if
+    there is none."""
     found, count = engine.query(
         "SELECT min(seq), count() FROM segment "
         "WHERE last_server_update >= fromUnixTimestamp64Micro({time:Int64}, 'UTC')",

@@ -1,4 +1,4 @@
-"""How far behind a follower of commits is. A read of the server's own, so of everything."""
+"""Measures the lag of a follower of commits. An internal read of the server, without a scope."""
 
 from typing import Final
 
@@ -8,8 +8,8 @@ _COMMITTED: Final = {"hit": "committed", "segment": "last_server_update"}
 
 
 def oldest_after(engine: Engine, table: str, seq: int) -> int:
-    """When the oldest row came that a commit after `seq` wrote, epoch microseconds; 0: none did.
-    `table` is `hit` or `segment`."""
+    """Returns the commit time of the oldest row of a commit after `seq`, epoch microseconds; 0 if
+    there is none. `table` is `hit` or `segment`."""
     found = engine.query(
         f"SELECT count(), min({_COMMITTED[table]}) FROM `{table}` WHERE seq > {{seq:UInt64}}",
         {"seq": seq},

@@ -1,6 +1,6 @@
-"""Hits of rules in commit order, for who makes alerts of them.
+"""Rule hits in commit order, from which alerts are created.
 
-It is a read of the server's own, so the scope is everything.
+An internal read of the server, so its scope is everything.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from vedette.store.engine.client import Engine
 
 _COLUMNS = (
     "rule_id, generation, sensor_id, subject, process_id, segment_id, md5, time, last_time, "
-    "`count`, matched, event, seq, committed"
+    "`count`, matched, event, seq, committed, partition_ms"
 )
 
 
@@ -22,18 +22,19 @@ class StoredHit(Struct):
     hit: RuleHit
     seq: int
     committed_us: int
+    partition_ms: int
 
 
 class HitPage(Struct):
-    """The hits of all commits after one, up to `until_seq`."""
+    """The hits of all commits after a given one, up to `until_seq`."""
 
     hits: list[StoredHit]
     until_seq: int
 
 
 def hits_after(engine: Engine, seq: int, settled_seq: int, rows_max: int) -> HitPage:
-    """The hits of the commits after `seq`, of as many as have `rows_max` hits together, at least
-    of one; none after `settled_seq`."""
+    """Returns the hits of the commits after `seq` that have together at most `rows_max` hits, at
+    least of one commit; none after `settled_seq`."""
     commits = engine.query(
         "SELECT seq, count() FROM hit WHERE seq > {seq:UInt64} AND seq <= {settled:UInt64} "
         "GROUP BY seq ORDER BY seq LIMIT {commits:UInt64}",
@@ -55,7 +56,7 @@ def hits_after(engine: Engine, seq: int, settled_seq: int, rows_max: int) -> Hit
 
 
 class ProcessHit(Struct):
-    """A rule that fired on an event of a process, and what the event said."""
+    """A rule that fired on an event of a process, with the values of the event."""
 
     rule_id: str
     process_id: str
@@ -66,7 +67,8 @@ class ProcessHit(Struct):
 
 
 def newest_process_hits(engine: Engine, since_us: int, most: int) -> list[ProcessHit]:
-    """The hits on processes that were committed since a time, of each rule the newest `most`."""
+    """Returns the hits on processes that were committed since a time, the newest `most` of each
+    rule."""
     found = engine.query(
         "SELECT rule_id, process_id, segment_id, time, `count`, mapValues(event) FROM hit "
         "WHERE committed >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') AND process_id != '' "
@@ -94,4 +96,5 @@ def _hit(row: dict[str, Any]) -> StoredHit:
         ),
         row["seq"],
         row["committed"],
+        row["partition_ms"],
     )

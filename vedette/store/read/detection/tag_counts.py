@@ -1,4 +1,4 @@
-"""How many segments watchlists and feeds hit, by their tags."""
+"""Counts the segments tagged by watchlists and feeds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -22,9 +22,9 @@ def hits_over_time(
     steps: int,
     deadline_s: float,
 ) -> Mapping[str, Sequence[int]]:
-    """Segments that each of these watchlists or feeds tagged, in `steps` intervals that end at
-    `until_ms`, by the time of the segment, the newest last; only those of the scope, without names
-    that hit none. Raises UnavailableError (`deadline`)."""
+    """Maps each of these watchlists or feeds to the number of segments that it tagged in each of
+    `steps` intervals that end at `until_ms`, by segment time, the newest last. Covers only the
+    scope; omits names without hits. Raises UnavailableError (`deadline`)."""
     if not names:
         return {}
     from_ms = until_ms - width_ms * steps
@@ -45,7 +45,7 @@ def hits_over_time(
 
 
 class IocHits(Struct, frozen=True, gc=False):
-    """What an indicator hit."""
+    """The hits of an indicator."""
 
     ioc: str
     segments: int
@@ -57,8 +57,8 @@ class IocHits(Struct, frozen=True, gc=False):
 def hits_of_report(
     engine: Engine, scope: Scope, feed_name: str, report_id: str, rows_max: int, deadline_s: float
 ) -> Sequence[IocHits]:
-    """Of the indicators of a report that hit segments of the scope, those that hit most first.
-    Raises UnavailableError (`deadline`)."""
+    """Returns the indicators of a report that hit segments of the scope, those with the most hits
+    first. Raises UnavailableError (`deadline`)."""
     within, params = _within(scope)
     rows = engine.query(
         "SELECT ioc, count() AS hits, uniqExact(sensor_id), max(window_ms) "

@@ -3,9 +3,17 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from vedette.limits import TAG_BYTES, TAGS_READ_MAX
+from vedette.limits import Limit
 from vedette.model.findings.tag import TAGS, SegmentKey, Tag
 from vedette.store.engine.client import Engine
+
+TAGS_READ_MAX: Limit[int] = 10_000
+"""Tags of one page of results, or of one process: a document with tags from hundreds of reports is
+shown with some of them."""
+
+TAG_BYTES: Limit[int] = 512
+"""Approximate size of a tag in the cache of processes."""
+
 
 _SEGMENT: Final = "partition_ms, window_ms, sensor_id, process_id, segment_id"
 _TAG: Final = "family, name, report, ioc"
@@ -13,18 +21,18 @@ _SAID: Final = "max(said) AS newest"
 _VALUES: Final = "toUnixTimestamp64Micro(newest.1), newest.2, newest.3"
 
 SegmentId = tuple[str, int]
-"""Process id and segment id."""
+"""(process id, segment id)."""
 
 
 def tags_of_segments(engine: Engine, segments: Sequence[SegmentId]) -> dict[SegmentId, list[Tag]]:
-    """The tags of some segments, at most `TAGS_READ_MAX`. Whether the caller may see the segments
-    was asked before."""
+    """Maps segment to its tags, at most `TAGS_READ_MAX` in total. The caller must have checked
+    access to the segments."""
     if not segments:
         return {}
     wanted = list(dict.fromkeys(segments))
     return _of_segments(
         engine,
-        # The index finds processes.
+        # The index is on process ids.
         "process_id IN {processes:Array(String)} "
         "AND (process_id, segment_id) IN {segments:Array(Tuple(String, UInt64))}",
         {"processes": list({one for one, _ in wanted}), "segments": wanted},
@@ -32,8 +40,8 @@ def tags_of_segments(engine: Engine, segments: Sequence[SegmentId]) -> dict[Segm
 
 
 def tags_of_segment(engine: Engine, segment: SegmentId) -> list[Tag]:
-    """The tags of one segment, as `tags_of_segments`. Cached, since whoever looks at a segment asks
-    for it again."""
+    """Returns the tags of one segment, like `tags_of_segments`. Cached, because users open the same
+    segment repeatedly."""
     process_id, segment_id = segment
     return engine.process_cache.get_or_load(
         process_id,
@@ -44,8 +52,8 @@ def tags_of_segment(engine: Engine, segment: SegmentId) -> list[Tag]:
 
 
 def tags_of_process(engine: Engine, process_id: str) -> list[Tag]:
-    """The tags of all segments of a process, at most `TAGS_READ_MAX`. Whether the caller may see
-    the process was asked before. Cached, since every page of a process shows them."""
+    """Returns the tags of all segments of a process, at most `TAGS_READ_MAX`. The caller must have
+    checked access to the process. Cached, because every page of a process shows them."""
     return engine.process_cache.get_or_load(
         process_id,
         TAGS,
@@ -61,7 +69,7 @@ def tags_of_process(engine: Engine, process_id: str) -> list[Tag]:
 
 
 def tags_of_binaries(engine: Engine, hashes: Sequence[str]) -> dict[str, list[Tag]]:
-    """The tags of binaries by the `hash` of their rows, at most `TAGS_READ_MAX`."""
+    """Maps the `hash` of binary rows to the binary's tags, at most `TAGS_READ_MAX` in total."""
     if not hashes:
         return {}
     found: dict[str, list[Tag]] = {}

@@ -1,9 +1,10 @@
-"""Follows commits: which documents they touched, in their order, and those documents whole.
+"""Follows commits: lists the documents that they touched, in order, and reads these documents
+completely.
 
-A follower asks for commits after its watermark up to a settled one
-(`IngestQueue.settled_seq`), judges the documents, and saves its watermark with what it found. A
-document that a later commit touched as well is returned for that one alone: partial rows that were
-merged have the greater number. Documents of partitions that are not mounted are passed over.
+A follower requests the commits after its watermark up to a settled one (`IngestQueue.settled_seq`),
+evaluates the documents, and saves its watermark with its findings. A document that a later commit
+touched as well is returned only for the later one, because merged partial rows have the greater
+number. Documents of unmounted partitions are skipped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,12 +29,12 @@ _EVENTS: Final = {column.name: column.type for kind in EVENT_KINDS for column in
 _COUNTS: Final = frozenset(f"{kind.name}_count" for kind in EVENT_KINDS)
 
 SEGMENT_COLUMNS: Final = frozenset((*_TYPES, *_EVENTS, *_COUNTS))
-"""What can be read of a segment."""
+"""Columns of a segment that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """Commits after one, up to another."""
+    """The commits after `after`, up to and including `until`."""
 
     after: int
     until: int
@@ -53,12 +54,12 @@ class TouchedSegment:
 
 
 Columns = dict[str, Sequence[Any]]
-"""Values of documents by column, as `query/match.py` takes them; parallel."""
+"""Maps column to the values of the documents, in parallel, as input of `query/match.py`."""
 
 
 def next_commits(engine: Engine, after: int, settled: int, rows_max: int) -> Commits | None:
-    """The commits that follow, as many as have `rows_max` rows, at least one that has rows; None
-    where there are none."""
+    """Returns the next commits with together at most `rows_max` rows, at least one commit with
+    rows; None if there are none."""
     if settled <= after:
         return None
     found = engine.query(
@@ -75,12 +76,12 @@ def next_commits(engine: Engine, after: int, settled: int, rows_max: int) -> Com
             return Commits(after, int(found[at - 1][0]))
         if total > rows_max:
             return Commits(after, int(seq))
-    # What has no rows here is done with.
+    # Commits without rows here are complete.
     return Commits(after, settled)
 
 
 def touched_segments(engine: Engine, commits: Commits) -> list[TouchedSegment]:
-    """The segments that the commits touched, in the order of the latest commit of each."""
+    """Returns the segments that the commits touched, in the order of the latest commit of each."""
     found = engine.query(
         f"SELECT {_KEYS}, any(key_hash), max(seq) AS latest FROM segment "
         f"WHERE {_WITHIN} GROUP BY {_KEYS} ORDER BY latest, window_ms, process_id, segment_id",
@@ -90,7 +91,7 @@ def touched_segments(engine: Engine, commits: Commits) -> list[TouchedSegment]:
 
 
 def tagged_segments(engine: Engine, since_us: int, until_us: int) -> list[TouchedSegment]:
-    """The segments that a feed tagged in a time of the store's clock, oldest first."""
+    """Returns the segments that a feed tagged in a period of the store's clock, oldest first."""
     found = engine.query(
         f"SELECT {_KEYS}, any(key_hash), 0 FROM tag WHERE family = 'alliance' "
         "AND written > fromUnixTimestamp64Micro({since:Int64}, 'UTC') "
@@ -104,7 +105,8 @@ def tagged_segments(engine: Engine, since_us: int, until_us: int) -> list[Touche
 def watched_segments(
     engine: Engine, watchlist: str, since_us: int, most: int
 ) -> list[TouchedSegment]:
-    """The segments of windows since a time that a watchlist has tagged, the newest first."""
+    """Returns the segments in windows since a time that a watchlist has tagged, the newest
+    first."""
     found = engine.query(
         f"SELECT {_KEYS}, any(key_hash), 0 FROM tag "
         "WHERE family = 'watchlist' AND name = {name:String} AND window_ms >= {since:UInt64} "
@@ -115,7 +117,7 @@ def watched_segments(
 
 
 def touched_binaries(engine: Engine, commits: Commits) -> dict[str, list[int]]:
-    """The binaries that the commits touched, by hash, with the sensors that saw them."""
+    """Maps hash to sensors for the binaries that the commits touched."""
     found = engine.query(
         f"SELECT hash, groupUniqArray(sensor_id) FROM binary WHERE {_WITHIN} GROUP BY hash "
         "ORDER BY max(seq), hash",
@@ -125,7 +127,7 @@ def touched_binaries(engine: Engine, commits: Commits) -> dict[str, list[int]]:
 
 
 def tagged_binaries(engine: Engine, since_us: int, until_us: int) -> dict[str, list[int]]:
-    """The binaries that a feed tagged in a time of the store's clock."""
+    """Maps hash to [] for the binaries that a feed tagged in a period of the store's clock."""
     found = engine.query(
         "SELECT DISTINCT hash FROM binary_tag WHERE family = 'alliance' "
         "AND written > fromUnixTimestamp64Micro({since:Int64}, 'UTC') "
@@ -138,8 +140,8 @@ def tagged_binaries(engine: Engine, since_us: int, until_us: int) -> dict[str, l
 def whole_segments(
     engine: Engine, touched: Sequence[TouchedSegment], columns: Iterable[str]
 ) -> tuple[list[TouchedSegment], Columns]:
-    """Segments with all their partial rows, and their columns, the key's included, in the order of
-    `touched`; those that are gone are left out."""
+    """Returns segments with all their partial rows, and their columns (including the key) in the
+    order of `touched`. Segments that no longer exist are omitted."""
     names = [name for name in sorted(SEGMENT_COLUMNS.intersection(columns)) if name not in _KEY]
     selected = "".join(f", {_readable(name)}" for name in names)
     rows = engine.query(
@@ -157,13 +159,14 @@ def whole_segments(
 def whole_binaries(
     engine: Engine, hashes: Sequence[str], scope: Scope = EVERYTHING
 ) -> list[dict[str, Any]]:
-    """Binaries of a scope by the `hash` of their rows, as `query/match.py` takes them; those that
-    the scope does not have are left out."""
+    """Returns binaries of a scope by the `hash` of their rows, as input of `query/match.py`.
+    Binaries outside the scope are omitted."""
     return _binaries(engine, "hash IN {hashes:Array(String)}", hashes, scope)
 
 
 def binaries_named(engine: Engine, digests: Sequence[str], scope: Scope) -> list[dict[str, Any]]:
-    """Binaries of a scope by MD5 or SHA-256, in lower case: what processes lead to."""
+    """Returns binaries of a scope by MD5 or SHA-256 in lower case, the hashes that processes
+    have."""
     digest = "{hashes:Array(String)}"
     rows = f"SELECT hash FROM binary WHERE md5 IN {digest} OR sha256 IN {digest}"
     return _binaries(engine, f"hash GLOBAL IN ({rows})", digests, scope)
@@ -190,7 +193,7 @@ def _readable(name: str) -> str:
 
 
 def touched_segment(row: Sequence[Any]) -> TouchedSegment:
-    """Of a row with the key's columns, `key_hash` and `seq`."""
+    """Returns the segment of a row with the key's columns, `key_hash` and `seq`."""
     partition_ms, window_ms, sensor_id, process_id, segment_id, key_hash, seq = row
     key = SegmentKey(partition_ms, window_ms, sensor_id, process_id, segment_id)
     return TouchedSegment(key, (window_ms, sensor_id, key_hash), seq)

@@ -1,1 +1,1 @@
-"""Reads threat reports and indicators of feeds, and what they match."""
+"""Reads threat reports and indicators of feeds, and their matches."""

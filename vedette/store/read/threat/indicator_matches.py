@@ -1,8 +1,9 @@
-"""Matches of telemetry with the indicators of feeds, by keys (`model/threat/report_columns.py`).
+"""Matches telemetry with the indicators of feeds, by keys (`model/threat/report_columns.py`).
 
-One query returns the distinct keys of some rows; the caller decides which of them are those of
-indicators, and asks where they were found. A name stands for itself and every name above it of two
-labels or more, an address for every network of a length that an indicator has.
+One query returns the distinct keys of some rows; the caller selects those that are keys of
+indicators, and queries where they occur. A name yields its own key and the keys of every parent
+name of two labels or more. An address yields the key of its network for every prefix length used by
+an indicator.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +19,14 @@ from vedette.model.columns import KEY
 from vedette.model.threat.report_columns import ADDRESS_KEY, VALUE_KEY
 from vedette.store.engine.client import Engine
 from vedette.store.read.detection.touched import TouchedSegment, touched_segment
+from vedette.store.read.process_events import BY_KEY
 from vedette.store.read.threat.record_matches import NAMES, RecordHit, record_keys, records_with
-from vedette.store.sql.scope_filter import SEGMENT_KEY
+from vedette.store.sql.scope_filter import AT_PLACES, PLACE, PLACES, SEGMENT_KEY
 
 Keys = npt.NDArray[np.uint64]
 
 BITS: Final = "bits"
-"""Parameter: the lengths of networks that indicators have."""
+"""Parameter: the prefix lengths of networks in indicators."""
 
 COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "md5": (("process_md5",), ("filemod_md5", "modload_md5", "processblock_md5")),
@@ -32,13 +34,13 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "ja3": ((), ("netconn_ja3",)),
     "ja3s": ((), ("netconn_ja3s",)),
 }
-"""Columns and array columns of a segment that indicators of a type are looked for in."""
+"""Maps indicator type to the columns and array columns of a segment that it is matched with."""
 
 _LABELS: Final = "splitByChar('.', trim(TRAILING '.' FROM lower(n)))"
 
 
 def _name_keys(names: str) -> str:
-    """Of names and every name above them of two labels or more."""
+    """Returns SQL for the keys of names and of all their parent names of two labels or more."""
     above = (
         "arrayFlatten(arrayMap(n -> "
         f"arrayMap(i -> arrayStringConcat(arraySlice({_LABELS}, i), '.'), "
@@ -56,19 +58,30 @@ _ADDRESSES: Final = (
 )
 
 
-def _values(kind: str) -> str:
-    single, lists = COLUMNS[kind]
-    parts = [*(f"[toString({one})]" for one in single), *lists]
-    joined = f"arrayConcat({', '.join(parts)})"
+def _values(kind: str, arrays: Sequence[str]) -> str:
     key = VALUE_KEY.format(kind=f"'{kind}'", value="x")
+    joined = f"arrayConcat({', '.join(arrays)})"
     return f"arrayMap(x -> {key}, arrayDistinct(arrayFilter(x -> x != '', {joined})))"
 
 
-SEGMENT_KEYS: Final = (
-    f"arrayConcat({', '.join(map(_values, COLUMNS))}, "
+_PROCESS_VALUES: Final = ", ".join(
+    _values(kind, [f"[toString({one})]" for one in single])
+    for kind, (single, _) in COLUMNS.items()
+    if single
+)
+_PROCESS_KEYS: Final = f"arrayConcat({_PROCESS_VALUES})"
+"""SQL: the keys of a segment's metadata. Those of a partial row are candidates: another partial row
+may have a better claim."""
+
+_EVENT_VALUES: Final = ", ".join(_values(kind, lists) for kind, (_, lists) in COLUMNS.items())
+_EVENT_KEYS: Final = (
+    f"arrayConcat({_EVENT_VALUES}, "
     f"{_name_keys('arrayConcat(netconn_domain, dnsquery_name)')}, {_ADDRESSES})"
 )
-"""SQL: the keys of a segment."""
+"""SQL: the keys of the events of a partial row."""
+
+SEGMENT_KEYS: Final = f"arrayConcat({_PROCESS_KEYS}, {_EVENT_KEYS})"
+"""SQL: the keys of a partial row, those of claims that lost included."""
 
 BINARY_KEYS: Final = (
     f"[{VALUE_KEY.format(kind=repr('md5'), value='md5')}, "
@@ -82,29 +95,38 @@ RECORD_KEYS: Final = f"arrayConcat({record_keys(BITS)}, {_name_keys(NAMES)})"
 _KEY_SCHEMA: Final = pa.schema([("key", pa.uint64())])
 _KEYS: Final = ", ".join(f"`{column.name}`" for column in KEY)
 SHOWN: Final = (
-    *("hostname", "group", "os_type", "path", "process_name", "cmdline", "username"),
-    *("process_md5", "process_sha256", "parent_name", "parent_cmdline"),
+    "hostname",
+    "group",
+    "os_type",
+    "path",
+    "process_name",
+    "cmdline",
+    "username",
+    "process_md5",
+    "process_sha256",
+    "parent_name",
+    "parent_cmdline",
 )
-"""Columns of a segment that its hit carries."""
+"""Columns of a segment that its hit includes."""
 
-_LATEST: Final = ", ".join(f"max(`{name}`) AS shown_{name}" for name in SHOWN)
+_SHOWN_COLUMNS: Final = ", ".join(f"`{name}`" for name in SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """Some rows: a condition on columns that both tables have, or on those of `segment`."""
+    """Selects rows by a condition on columns that both tables have, or on columns of `segment`."""
 
     condition: str
     params: Mapping[str, Any]
     binaries: str = ""
-    """The rows of `binary` that belong to them, as a condition; "": none."""
+    """Condition for the corresponding rows of `binary`; "": none."""
     records: str = ""
-    """The same of `record`."""
+    """Condition for the corresponding rows of `record`; "": none."""
 
     @property
     def halves(self) -> "tuple[MatchedRows, MatchedRows] | None":
-        """The rows in two parts, by the `after` and `until` of their parameters; None where there
-        is nothing between."""
+        """The rows split in two by the parameters `after` and `until`; None if the range cannot be
+        split."""
         after, until = int(self.params["after"]), int(self.params["until"])
         middle = (after + until) // 2
         if middle in (after, until):
@@ -116,7 +138,7 @@ class MatchedRows:
 
 @dataclass(frozen=True, slots=True)
 class SegmentHit:
-    """A segment with the keys of indicators that it has."""
+    """A segment with the indicator keys found in it."""
 
     segment: TouchedSegment
     keys: tuple[int, ...]
@@ -125,8 +147,8 @@ class SegmentHit:
 
 
 def indicator_keys(engine: Engine, feed_ids: Sequence[int], now_us: int, after: int = 0) -> Keys:
-    """The sorted distinct keys of the indicators of some feeds that count now; those that were
-    added after a version."""
+    """Returns the sorted distinct keys of the active indicators of some feeds that were added after
+    version `after`."""
     found = engine.query_table(
         "SELECT DISTINCT key FROM indicator FINAL WHERE feed_id IN {feeds:Array(UInt32)} "
         "AND NOT is_deleted AND ioc_type != 'query' AND added > {after:UInt64} "
@@ -144,7 +166,7 @@ _IN_FORCE: Final = (
 
 
 def network_lengths(engine: Engine) -> list[int]:
-    """The prefix lengths, of 128 bits, that indicators have."""
+    """Returns the prefix lengths, of 128 bits, that indicators have."""
     found = engine.query(
         "SELECT DISTINCT bits FROM indicator WHERE ioc_type IN ('ipv4', 'ipv6') ORDER BY bits"
     )
@@ -152,9 +174,10 @@ def network_lengths(engine: Engine) -> list[int]:
 
 
 def newest_added(engine: Engine, until: int) -> int:
-    """The greatest version, up to one, with which indicators were added; 0 without any.
+    """Returns the greatest version, up to `until`, with which indicators were added; 0 without any.
 
-    Those whose reports are still to be written, which follow them, do not count.
+    Indicators whose reports are not written yet do not count, because reports are written after
+    them.
     """
     found: int = engine.query(
         "SELECT max(added) FROM indicator WHERE added <= least({until:UInt64}, "
@@ -165,7 +188,7 @@ def newest_added(engine: Engine, until: int) -> int:
 
 
 def keys_of_rows(engine: Engine, rows: MatchedRows, bits: Sequence[int]) -> Keys:
-    """The distinct keys of some rows."""
+    """Returns the distinct keys of some rows."""
     selects = [f"SELECT arrayJoin({SEGMENT_KEYS}) AS key FROM segment WHERE {rows.condition}"]
     if rows.binaries:
         selects.append(f"SELECT arrayJoin({BINARY_KEYS}) AS key FROM binary WHERE {rows.binaries}")
@@ -181,7 +204,7 @@ def keys_of_rows(engine: Engine, rows: MatchedRows, bits: Sequence[int]) -> Keys
 
 
 def common_keys(found: Keys, sorted_keys: Keys) -> list[int]:
-    """Those of the keys that are among sorted ones."""
+    """Returns the keys that are in the sorted array."""
     if not len(sorted_keys):
         return []
     places = np.minimum(np.searchsorted(sorted_keys, found), len(sorted_keys) - 1)
@@ -191,7 +214,7 @@ def common_keys(found: Keys, sorted_keys: Keys) -> list[int]:
 def indicators_with(
     engine: Engine, feed_ids: Sequence[int], keys: Sequence[int], now_us: int
 ) -> list[dict[str, Any]]:
-    """The indicators with these keys that count now."""
+    """Returns the active indicators with these keys."""
     return engine.query(
         "SELECT feed_id, report_id, ioc_type, value, confidence, key FROM indicator FINAL "
         "WHERE key IN {keys:Array(UInt64)} AND feed_id IN {feeds:Array(UInt32)} "
@@ -203,60 +226,91 @@ def indicators_with(
 def segments_with(
     engine: Engine, rows: MatchedRows, keys: Sequence[int], bits: Sequence[int]
 ) -> Iterator[list[SegmentHit]]:
-    """The segments among the rows that have one of the keys, in the order of their keys, in
+    """Yields the segments among the rows that have one of the keys, in the order of their keys, in
     pages."""
     after: tuple[Any, ...] = ()
     while True:
-        page = _segments_after(engine, rows, keys, bits, after)
-        if page:
-            yield page
+        page = _candidates_after(engine, rows, keys, bits, after)
+        if found := _decided(engine, page):
+            yield found
         if len(page) < INDICATOR_HITS_PAGE:
             return
         key = page[-1].segment.key
         after = (key.window_ms, key.sensor_id, key.process_id, key.segment_id)
 
 
-def _segments_after(
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A segment with keys of some of its partial rows."""
+
+    segment: TouchedSegment
+    last_update_us: int
+    of_process: Sequence[int]
+    """Keys of claims, which may have lost."""
+    of_events: Sequence[int]
+
+
+def _candidates_after(
     engine: Engine,
     rows: MatchedRows,
     keys: Sequence[int],
     bits: Sequence[int],
     after: tuple[Any, ...],
-) -> list[SegmentHit]:
+) -> list[_Candidate]:
     further = f" AND ({SEGMENT_KEY}) > {AFTER}" if after else ""
+    wanted = "{keys:Array(UInt64)}"
     found = engine.query(
         f"SELECT {_KEYS}, any(key_hash), max(seq) AS latest, "
-        "toUnixTimestamp64Micro(max(last_update)), groupUniqArrayArray(hit), "
-        f"{_LATEST} FROM (SELECT *, key_hash, arrayIntersect({SEGMENT_KEYS}, "
-        f"{{keys:Array(UInt64)}}) AS hit FROM segment WHERE {rows.condition}{further}) "
-        f"WHERE notEmpty(hit) GROUP BY {_KEYS} ORDER BY {SEGMENT_KEY} "
-        f"LIMIT {INDICATOR_HITS_PAGE:d}",
+        "toUnixTimestamp64Micro(max(last_update)), groupUniqArrayArray(of_process), "
+        f"groupUniqArrayArray(of_events) FROM (SELECT {_KEYS}, key_hash, seq, last_update, "
+        f"arrayIntersect({_PROCESS_KEYS}, {wanted}) AS of_process, "
+        f"arrayIntersect({_EVENT_KEYS}, {wanted}) AS of_events "
+        f"FROM segment WHERE {rows.condition}{further}) "
+        f"WHERE notEmpty(of_process) OR notEmpty(of_events) GROUP BY {_KEYS} "
+        f"ORDER BY {SEGMENT_KEY} LIMIT {INDICATOR_HITS_PAGE:d}",
         {**rows.params, "keys": list(keys), BITS: list(bits), **after_params(after)},
     ).rows
     at = len(KEY) + 2
     return [
-        SegmentHit(
-            touched_segment(row[:at]),
-            tuple(row[at + 1]),
-            row[at],
-            dict(zip(SHOWN, row[at + 2 :], strict=True)),
-        )
-        for row in found
+        _Candidate(touched_segment(row[:at]), row[at], row[at + 1], row[at + 2]) for row in found
     ]
 
 
+def _decided(engine: Engine, page: Sequence[_Candidate]) -> list[SegmentHit]:
+    """The hits among candidates, by the merged segments."""
+    if not page:
+        return []
+    merged = engine.query(
+        f"SELECT {PLACE}, {_PROCESS_KEYS}, {_SHOWN_COLUMNS} "
+        f"FROM segment FINAL PREWHERE {AT_PLACES}",
+        {PLACES: [candidate.segment.place for candidate in page]},
+        settings=BY_KEY,
+    ).rows
+    by_place = {tuple(row[:3]): row[3:] for row in merged}
+    hits: list[SegmentHit] = []
+    for candidate in page:
+        of_process, *shown = by_place.get(candidate.segment.place, ((),))
+        hit_keys = {*candidate.of_events, *set(of_process).intersection(candidate.of_process)}
+        if shown and hit_keys:
+            values = dict(zip(SHOWN, shown, strict=True))
+            hits.append(
+                SegmentHit(candidate.segment, tuple(hit_keys), candidate.last_update_us, values)
+            )
+    return hits
+
+
 AFTER: Final = "({at_window:UInt64}, {at_sensor:UInt32}, {at_process:String}, {at_segment:UInt64})"
-"""SQL: the segment that a page begins after."""
+"""SQL: the segment after which a page begins."""
 
 
 def after_params(after: tuple[Any, ...]) -> dict[str, Any]:
-    """The parameters of `AFTER`; {} for the first page."""
+    """Returns the parameters of `AFTER`; {} for the first page."""
     return dict(zip(("at_window", "at_sensor", "at_process", "at_segment"), after, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryHit:
-    """A binary on one host, with the keys of indicators that it has."""
+    """A binary on one host, with the indicator keys found in it."""
 
     digest: str
     """`hash` of the binary."""
@@ -273,8 +327,8 @@ _SHOWN_OF_BINARY: Final = ("md5", "sha256", "hostname", "group", "os_type", "pro
 def binaries_with(
     engine: Engine, rows: MatchedRows, keys: Sequence[int]
 ) -> Iterator[list[BinaryHit]]:
-    """The binaries among the rows that have one of the keys, with each host of these rows, in
-    pages."""
+    """Yields the binaries among the rows that have one of the keys, with each host of these rows,
+    in pages."""
     hit = f"arrayIntersect({BINARY_KEYS}, {{keys:Array(UInt64)}})"
     which = f"({rows.binaries}) AND hasAny({BINARY_KEYS}, {{keys:Array(UInt64)}})"
     return binary_pages(engine, hit, which, {**rows.params, "keys": list(keys)})
@@ -283,7 +337,7 @@ def binaries_with(
 def kept_records_with(
     engine: Engine, rows: MatchedRows, keys: Sequence[int], bits: Sequence[int]
 ) -> Iterator[list[RecordHit]]:
-    """The kept records among the rows that have one of the keys, in pages."""
+    """Yields the kept records among the rows that have one of the keys, in pages."""
     params = {**rows.params, "keys": list(keys), BITS: list(bits)}
     return records_with(engine, RECORD_KEYS, rows.records, params)
 
@@ -291,8 +345,8 @@ def kept_records_with(
 def binary_pages(
     engine: Engine, hit: str, which: str, params: Mapping[str, Any]
 ) -> Iterator[list[BinaryHit]]:
-    """The rows of `binary` that a condition selects, merged by binary and host, in pages. `hit` is
-    the SQL of the keys of a row."""
+    """Yields the rows of `binary` that a condition selects, merged by binary and host, in pages.
+    `hit` is the SQL of the keys of a row."""
     shown = ", ".join(f"max(`{name}`) AS shown_{name}" for name in _SHOWN_OF_BINARY)
     after: tuple[str, int] = ("", 0)
     while True:
@@ -323,7 +377,7 @@ def binary_pages(
 def written_tags(
     engine: Engine, segments: Sequence[TouchedSegment], saved_us: int
 ) -> set[tuple[str, int, str, str, str]]:
-    """Tags of feeds that a round which was saved has written: process id, segment id, feed name,
+    """Returns the feed tags written by rounds up to `saved_us`: process id, segment id, feed name,
     report and indicator."""
     if not segments:
         return set()
@@ -340,7 +394,7 @@ def written_tags(
 
 
 def written_binary_tags(engine: Engine, hashes: Sequence[str]) -> set[tuple[str, str, str, str]]:
-    """Tags of feeds that binaries have: hash, feed name, report and indicator."""
+    """Returns the feed tags of binaries: hash, feed name, report and indicator."""
     if not hashes:
         return set()
     found = engine.query(
@@ -354,7 +408,7 @@ def written_binary_tags(engine: Engine, hashes: Sequence[str]) -> set[tuple[str,
 def reports_of(
     engine: Engine, reports: Sequence[tuple[int, str]]
 ) -> dict[tuple[int, str], dict[str, Any]]:
-    """What hits of reports carry, by feed and report id."""
+    """Maps (feed id, report id) to the report's values for hits."""
     if not reports:
         return {}
     found = engine.query(
@@ -367,7 +421,8 @@ def reports_of(
 
 
 def next_windows(engine: Engine, after_ms: int, rows_max: int) -> int:
-    """The last of the next windows that have about so many rows; 0 where there are none."""
+    """Returns the last of the next windows with together about `rows_max` rows; 0 if there are
+    none."""
     found = engine.query(
         "SELECT window_ms, count() FROM segment WHERE window_ms > {after:UInt64} "
         "GROUP BY window_ms ORDER BY window_ms LIMIT 10000",

@@ -1,4 +1,4 @@
-"""Documents among some rows that match a compiled query of a feed."""
+"""Finds documents among some rows that match a compiled query of a feed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -25,7 +25,7 @@ _SHOWN: Final = ", ".join(f"`{name}`" for name in SHOWN)
 
 
 def query_indicators(engine: Engine, feed_ids: Sequence[int], now_us: int) -> list[dict[str, Any]]:
-    """The indicators of some feeds that are queries and count now."""
+    """Returns the active indicators of some feeds that are queries."""
     return engine.query(
         "SELECT feed_id, report_id, ioc_type, value, index_type, confidence, added "
         "FROM indicator FINAL WHERE ioc_type = 'query' AND feed_id IN {feeds:Array(UInt32)} "
@@ -38,8 +38,8 @@ def query_indicators(engine: Engine, feed_ids: Sequence[int], now_us: int) -> li
 def segments_matching(
     engine: Engine, where: Condition, rows: MatchedRows, deadline_s: float, key: int
 ) -> Iterator[list[SegmentHit]]:
-    """The segments that have one of the rows and match, in pages, with `key` as theirs; whole
-    segments are judged."""
+    """Yields the segments that have one of the rows and match, in pages, with `key` as their key.
+    The query is evaluated on whole segments."""
     touched = (
         "(window_ms, sensor_id, key_hash) IN (SELECT window_ms, sensor_id, key_hash "
         f"FROM segment WHERE {rows.condition})"
@@ -74,8 +74,8 @@ def _hit(row: Sequence[Any], key: int) -> SegmentHit:
 def binaries_matching(
     engine: Engine, where: BinaryCondition, rows: MatchedRows, deadline_s: float, key: int
 ) -> Iterator[list[BinaryHit]]:
-    """The binaries among the rows that match, with each host of these rows, in pages, with `key`
-    as theirs."""
+    """Yields the binaries among the rows that match, with each host of these rows, in pages, with
+    `key` as their key."""
     touched = f"SELECT hash FROM binary WHERE {rows.binaries}"
     found = engine.query(
         f"SELECT hash FROM ({where.binaries}) WHERE hash IN ({touched}) ORDER BY hash",

@@ -1,18 +1,23 @@
-"""Matches of kept records with the indicators of feeds, by keys (`indicator_matches.py`).
+"""Matches kept records with the indicators of feeds, by keys (`indicator_matches.py`).
 
-A record has no columns for what indicators name, only values by the sender's names. A value is an
-address or a name where it is one as a whole, and gives the hosts of the URLs and the hashes that it
-has as words. Long values are text that people or programs wrote and are left out, and so are
-versions, which look like addresses.
+A record has no columns for indicator values, only values under the sender's names. A value that as
+a whole is an address or a name counts as such; also the hosts of URLs and the hashes that a value
+contains as words. Long values are text by people or programs and are skipped, and so are versions,
+which look like addresses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vedette.limits import INDICATOR_HITS_PAGE, RECORD_VALUE_CHARS_MATCHED
+from vedette.limits import INDICATOR_HITS_PAGE, Limit
 from vedette.model.threat.report_columns import ADDRESS_KEY, VALUE_KEY
 from vedette.store.engine.client import Engine
+
+RECORD_VALUE_CHARS_MATCHED: Limit[int] = 512
+"""Characters up to which a value of a kept record is matched with indicators; longer values are
+scripts and messages."""
+
 
 _VALUES: Final = (
     "mapValues(mapFilter((k, v) -> length(v) >= 4 "
@@ -26,7 +31,7 @@ NAMES: Final = (
     f"AND NOT isIPv4String(v), {_VALUES}), "
     f"arrayFlatten(arrayMap(v -> extractAll(v, '{_URL_HOST}'), {_VALUES})))"
 )
-"""SQL: the names of hosts that a record has."""
+"""SQL: the host names in a record."""
 
 _ADDRESSES: Final = f"arrayFilter(v -> isIPv4String(v) OR isIPv6String(v), {_VALUES})"
 
@@ -41,8 +46,8 @@ def _hashes(kind: str, digits: int) -> str:
 
 
 def record_keys(bits: str) -> str:
-    """SQL: the keys of a record but for its names; `bits` is the parameter with the lengths of
-    networks."""
+    """Returns SQL for the keys of a record except its names; `bits` is the parameter with the
+    prefix lengths of networks."""
     address = ADDRESS_KEY.format(network="tupleElement(IPv6CIDRToRange(a, b), 1)", bits="b")
     return (
         f"arrayConcat({_hashes('md5', 32)}, {_hashes('sha256', 64)}, "
@@ -60,20 +65,20 @@ class RecordHit:
     channel: str
     event_id: int
     day: str
-    """As `2026-01-31` (UTC)."""
+    """In the form `2026-01-31` (UTC)."""
     key: int
     count: int
     first_us: int
     provider: str
-    """Of the earliest of them, as are the values."""
+    """Provider of the earliest record, which also supplies `fields`."""
     fields: Mapping[str, str]
 
 
 def records_with(
     engine: Engine, keys_sql: str, condition: str, params: Mapping[str, Any]
 ) -> Iterator[list[RecordHit]]:
-    """The records that a condition selects and that have one of the keys in the parameter `keys`,
-    in the order of commits, in pages."""
+    """Yields the records that a condition selects and that have one of the keys in the parameter
+    `keys`, in the order of commits, in pages."""
     after: Sequence[Any] = (0, 0, "", 0, "", 0)
     while True:
         found = engine.query(

@@ -46,7 +46,8 @@ def search_reports(
     rows: int,
     deadline_s: float | None = None,
 ) -> Found:
-    """The reports that a condition selects: an exact total, and `rows` of them from `start` on.
+    """Returns the reports that a condition selects: an exact total, and `rows` of them from `start`
+    on.
 
     Raises BadRequestError for a column that cannot be ordered by, UnavailableError (`reason`
     "deadline") when it takes longer than `deadline_s`.
@@ -77,7 +78,7 @@ def search_reports(
 
 
 def report_keys(engine: Engine, where: RowCondition, most: int) -> list[tuple[int, str]]:
-    """Feed and report ids of the reports that a condition selects, at most so many."""
+    """Returns feed and report ids of the reports that a condition selects, at most `most`."""
     found = engine.query(
         f"SELECT feed_id, report_id FROM threat_report FINAL WHERE {where.sql} LIMIT {most:d}",
         where.params,
@@ -93,9 +94,10 @@ def count_report_facets(
     *,
     deadline_s: float | None = None,
 ) -> Counts:
-    """The most frequent values of each named facet with their counts, the most frequent first.
+    """Returns the most frequent values of each named facet with their counts, the most frequent
+    first.
 
-    Raises BadRequestError for a name that is no facet.
+    Raises BadRequestError for an unknown facet.
     """
     for name in names:
         if name not in FACETS:
@@ -127,5 +129,5 @@ def _ordering(order: Order) -> str:
         if column not in SORTABLE:
             raise BadRequestError(f"results cannot be sorted by {column!r}")
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
-    # The id makes equal reports keep their places from page to page.
+    # The ids keep equal reports in the same order on all pages.
     return ", ".join([*terms, "feed_id", "report_id"])

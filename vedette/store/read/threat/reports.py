@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from vedette.limits import REPORTS_CHANGED_BATCH
 from vedette.model.threat.report_columns import (
     INDICATOR_COLUMNS,
     REPORT_ADDRESSES,
@@ -35,11 +36,11 @@ _BY_TYPE: Final = {
     **{"md5": "md5", "sha256": "sha256", "dns": "domain", "ipv4": "ipaddr", "ipv6": "ipv6addr"},
     **{"ja3": "ja3", "ja3s": "ja3s", "query": "query"},
 }
-"""The list of a report that holds its indicators of a type."""
+"""Maps indicator type to the list of a report with its indicators of that type."""
 
 
 class KnownReport(Struct, frozen=True, gc=False):
-    """What a synchronisation asks of a stored report."""
+    """The values of a stored report that a synchronization compares."""
 
     report_id: str
     create_us: int
@@ -54,7 +55,7 @@ class KnownReport(Struct, frozen=True, gc=False):
 def known_reports(
     engine: Engine, feed_id: int, report_ids: Collection[str]
 ) -> dict[str, KnownReport]:
-    """The stored ones of some reports, deleted ones too."""
+    """Returns the stored reports among `report_ids`, including deleted ones."""
     found = engine.query(
         "SELECT report_id, create_time, update_time, is_ignored, is_deleted, ioc_count, content, "
         "sync FROM threat_report FINAL "
@@ -68,7 +69,7 @@ def known_reports(
 
 
 def report(engine: Engine, feed_id: int, report_id: str) -> dict[str, Any] | None:
-    """One report; None for one that there is not, or not any more."""
+    """Returns one report; None if it does not exist or is deleted."""
     found = engine.query(
         f"SELECT {REPORT_ROW} FROM threat_report FINAL WHERE feed_id = {{feed_id:UInt32}} "
         "AND report_id = {report_id:String} AND NOT is_deleted",
@@ -77,8 +78,25 @@ def report(engine: Engine, feed_id: int, report_id: str) -> dict[str, Any] | Non
     return found[0] if found else None
 
 
+def existing_reports(
+    engine: Engine, reports: Sequence[tuple[int, str]]
+) -> frozenset[tuple[int, str]]:
+    """Returns the reports, by feed and report id, that are stored and not deleted."""
+    found: set[tuple[int, str]] = set()
+    for start in range(0, len(reports), REPORTS_CHANGED_BATCH):
+        some = list(reports[start : start + REPORTS_CHANGED_BATCH])
+        rows = engine.query(
+            "SELECT feed_id, report_id FROM threat_report FINAL "
+            "WHERE (feed_id, report_id) IN {reports:Array(Tuple(UInt32, String))} "
+            "AND NOT is_deleted",
+            {"reports": some},
+        ).rows
+        found.update((row[0], row[1]) for row in rows)
+    return frozenset(found)
+
+
 def reports_after(engine: Engine, feed_id: int, after: str, rows: int) -> list[dict[str, Any]]:
-    """The next reports of a feed after an id, by id; "" for the first ones."""
+    """Returns the next reports of a feed after an id, by id; `after` "" starts with the first."""
     return engine.query(
         f"SELECT {REPORT_ROW} FROM threat_report FINAL WHERE feed_id = {{feed_id:UInt32}} "
         "AND report_id > {after:String} AND NOT is_deleted ORDER BY report_id LIMIT {rows:UInt32}",
@@ -87,7 +105,7 @@ def reports_after(engine: Engine, feed_id: int, after: str, rows: int) -> list[d
 
 
 def report_counts(engine: Engine) -> dict[int, tuple[int, int]]:
-    """Reports and indicators of each feed that has any."""
+    """Maps feed id to (reports, indicators) for feeds that have any."""
     found = engine.query(
         "SELECT feed_id, count(), sum(ioc_count) FROM threat_report FINAL "
         "WHERE NOT is_deleted GROUP BY feed_id"
@@ -96,7 +114,7 @@ def report_counts(engine: Engine) -> dict[int, tuple[int, int]]:
 
 
 def indicator_types(engine: Engine) -> dict[int, dict[str, int]]:
-    """Indicators of each feed by type, those that it has."""
+    """Maps feed id to the number of its indicators by type, without types that it lacks."""
     sums = ", ".join(f"sum(length({quoted(column)}))" for column in _BY_TYPE.values())
     found = engine.query(
         f"SELECT feed_id, {sums} FROM threat_report FINAL WHERE NOT is_deleted GROUP BY feed_id"
@@ -108,7 +126,7 @@ def indicator_types(engine: Engine) -> dict[int, dict[str, int]]:
 
 
 def stored_feeds(engine: Engine) -> set[int]:
-    """Feeds that have reports or indicators which are not deleted."""
+    """Returns the feeds with reports or indicators that are not deleted."""
     found = engine.query(
         "SELECT feed_id FROM threat_report FINAL WHERE NOT is_deleted GROUP BY feed_id "
         "UNION DISTINCT SELECT feed_id FROM indicator FINAL WHERE NOT is_deleted GROUP BY feed_id"
@@ -119,7 +137,7 @@ def stored_feeds(engine: Engine) -> set[int]:
 def indicators_of(
     engine: Engine, feed_id: int, report_ids: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """All indicators of some reports, those that were deleted too."""
+    """Yields all indicators of some reports, including deleted ones."""
     names = [column.name for column in INDICATOR_COLUMNS]
     with engine.stream(
         f"SELECT {_INDICATOR} FROM indicator FINAL "
@@ -132,7 +150,7 @@ def indicators_of(
 
 
 def latest_version(engine: Engine) -> int:
-    """The greatest version of any row; 0 without rows."""
+    """Returns the greatest version of any row; 0 without rows."""
     found: int = engine.query(
         "SELECT greatest((SELECT max(version) FROM threat_report), "
         "(SELECT max(version) FROM indicator))"

@@ -1,1 +1,0 @@
-"""HTTP itself: middleware, authentication and access, errors, bodies, the fast path."""

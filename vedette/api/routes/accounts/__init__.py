@@ -1,1 +1,0 @@
-"""Routes of users, teams, tokens, the approved list and the audit log."""

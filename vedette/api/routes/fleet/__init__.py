@@ -1,1 +1,0 @@
-"""Routes of sensors, groups, sites and installers."""

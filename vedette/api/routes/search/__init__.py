@@ -1,1 +1,0 @@
-"""Routes that search and read telemetry."""

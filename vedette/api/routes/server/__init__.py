@@ -1,1 +1,0 @@
-"""Routes of the server itself: health, documents, partitions."""

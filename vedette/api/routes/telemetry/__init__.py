@@ -1,1 +1,0 @@
-"""Routes that receive telemetry."""

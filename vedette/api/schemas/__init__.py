@@ -1,1 +1,0 @@
-"""JSON shapes of the API, in and out."""

@@ -1,1 +1,0 @@
-"""JSON of the cloud side."""

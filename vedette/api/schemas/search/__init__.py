@@ -1,1 +1,0 @@
-"""Parameters and bodies of the routes that search and read telemetry."""

@@ -1,0 +1,1 @@
+"""Decodes documents of the Elastic Common Schema (ECS)."""

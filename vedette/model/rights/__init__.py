@@ -1,0 +1,1 @@
+"""Authorization: permissions of the cloud side, and the check of every change."""

@@ -1,0 +1,1 @@
+"""The definitions of managed objects, one module for each."""

@@ -1,0 +1,1 @@
+"""Dependencies between stored Sigma documents."""

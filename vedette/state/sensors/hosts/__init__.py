@@ -1,0 +1,1 @@
+"""Lookup of the sensor for a host name and a sender, and aliases."""

@@ -1,0 +1,1 @@
+"""Sharing among callers: transactions of group commits, and quotas of objects."""

@@ -1,0 +1,1 @@
+"""Users, teams, tokens, sessions, identity providers, and the audit log."""

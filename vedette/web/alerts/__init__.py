@@ -1,0 +1,1 @@
+"""Alerts: search, triage, suppression and response policy."""

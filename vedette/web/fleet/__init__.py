@@ -1,0 +1,1 @@
+"""Hosts, sensor groups, sites, installers, jobs and live queries."""

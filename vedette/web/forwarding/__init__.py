@@ -1,0 +1,1 @@
+"""Forwarders of events and alerts."""

@@ -1,0 +1,1 @@
+"""The transport: access, request bodies, errors, and the services that handlers use."""

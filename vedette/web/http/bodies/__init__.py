@@ -1,0 +1,1 @@
+"""Request bodies: budgets, decompression, parsing."""

@@ -1,0 +1,1 @@
+"""Access requirements of routes."""

@@ -1,0 +1,1 @@
+"""JSON helpers that several areas share: parameters, body members, schemas."""

@@ -1,0 +1,1 @@
+"""Search of stored event records: API and console."""

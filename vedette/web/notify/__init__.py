@@ -1,0 +1,1 @@
+"""Actions (mail, webhooks) and their outbox."""

@@ -1,0 +1,1 @@
+"""The page frame of the console: rendering, navigation, languages, shared templates."""

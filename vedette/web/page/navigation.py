@@ -1,0 +1,56 @@
+"""The main navigation: screens with their names, keys and rights."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from vedette.model.principal import Principal
+from vedette.web.http.access import holds
+from vedette.web.http.rights.right import Right
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A screen in the navigation."""
+
+    path: str
+    label: str
+    icon: str
+    key: str
+    """Key pressed after `g`."""
+    section: str
+    """Heading above the entry."""
+    right: Right = Right.READ
+    """Right required in at least one sensor group to see the entry."""
+
+
+ENTRIES: Final[tuple[Entry, ...]] = (
+    Entry("/ui/", "Home", "home", "h", "Watch"),
+    Entry("/ui/alerts", "Alerts", "bell", "a", "Watch"),
+    Entry("/ui/process", "Process search", "search", "p", "Watch"),
+    Entry("/ui/log", "Logs", "table", "e", "Watch"),
+    Entry("/ui/binary", "Programs", "binary", "b", "Watch"),
+    Entry("/ui/watchlists", "Watchlists", "watchlist", "w", "Detect", Right.VIEW),
+    Entry("/ui/sigma", "Sigma rules", "rule", "r", "Detect", Right.VIEW),
+    Entry("/ui/feeds", "Feeds", "feed", "f", "Detect", Right.VIEW),
+    Entry("/ui/sensors", "Sensors", "sensor", "s", "Act"),
+    Entry("/ui/jobs", "Update jobs", "job", "j", "Act", Right.VIEW),
+    Entry("/ui/bans", "Bans", "ban", "x", "Act", Right.VIEW),
+    Entry("/ui/filters", "Ingress filters", "filter", "i", "Act", Right.VIEW),
+    Entry("/ui/data", "Data and health", "data", "d", "Run", Right.ADMINISTER),
+    Entry("/ui/access", "Access", "users", "u", "Run", Right.ADMINISTER),
+    Entry("/ui/audit", "Audit log", "audit", "l", "Run", Right.ADMINISTER),
+    Entry("/ui/settings", "Settings", "settings", ",", "Run", Right.ADMINISTER),
+    Entry("/ui/me", "Your preferences", "user", "m", "Run"),
+)
+"""Entries in display order. A new screen adds its line here."""
+
+
+def start_page(user: Principal, preferences: object) -> str:
+    """Returns the path of the user's start page: the home page, or the preferred page if the user
+    may open it. `preferences` are stored by the browser and untrusted."""
+    wanted = preferences.get("start") if isinstance(preferences, dict) else None
+    return next((one.path for one in ENTRIES if one.path == wanted and may_open(user, one)), "/ui/")
+
+
+def may_open(user: Principal, entry: Entry) -> bool:
+    return holds(user, entry.right)

@@ -1,0 +1,1 @@
+"""Banned hashes and ingress filters."""

@@ -1,0 +1,1 @@
+"""Process search and analysis: results, facets, timeline, tree and streams."""

@@ -1,0 +1,1 @@
+"""Analysis of a process: events, timeline, tree, streams."""

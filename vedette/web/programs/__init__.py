@@ -1,0 +1,1 @@
+"""Programs (binaries): search, files, icons and YARA."""

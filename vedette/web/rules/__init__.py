@@ -1,0 +1,1 @@
+"""Sigma rules, their placeholders and ATT&CK coverage."""

@@ -1,0 +1,1 @@
+"""Ingest routes: sensors, osquery, bulk requests, and setup requests of shippers."""

@@ -1,0 +1,1 @@
+"""Watchlists: definition, preview and history."""
