@@ -73,7 +73,7 @@ def finds(query: str, text: str) -> bool:
     return match_segment(checked, segment(query, text))
 
 
-@pytest.mark.parametrize("row", rows("Query", "Finds", "Does not find"), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", rows("Query", "Matches", "Does not match"), ids=lambda row: row[0])
 def test_an_example_finds_what_the_page_says(row: list[str]) -> None:
     (query,) = values(row[0])
     found, missed = values(row[1]), values(row[2])
