@@ -25,12 +25,12 @@ ROOT = Path(__file__).parents[2]
 WRITTEN = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md")
 OUR_PAGES = [
     *sorted(FOLDER.glob("*.md")),
+    *sorted((ROOT / "docs").glob("query-*.md")),
+    *sorted((ROOT / "docs").glob("senders*.md")),
     *(
         ROOT / "docs" / f"{name}.md"
         for name in (
             "README",
-            "query-language",
-            "senders",
             "import",
             "operations",
             "glossary",
