@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 WRITTEN = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md")
 OUR_PAGES = [
     *sorted(FOLDER.glob("*.md")),
+    *sorted((ROOT / "docs").glob("operations*.md")),
     *(
         ROOT / "docs" / f"{name}.md"
         for name in (
@@ -32,7 +33,6 @@ OUR_PAGES = [
             "query-language",
             "senders",
             "import",
-            "operations",
             "glossary",
             "ingress-filters",
             "bans",
@@ -122,7 +122,7 @@ def test_every_limit_has_a_reason() -> None:
 
 
 def test_every_right_on_a_cluster_is_written_down() -> None:
-    text = (ROOT / "docs" / "operations.md").read_text()
+    text = (ROOT / "docs" / "operations-cluster.md").read_text()
     assert "\n".join(grants("vedette", "vedette")) in text
 
 
