@@ -47,7 +47,7 @@ class CrossKind(IntEnum):
 
 
 class ChildKind(IntEnum):
-    """Ways in which a child process starts (docs/process-analysis.md#events-of-a-stream sub-types).
+    """Ways in which a child process starts (docs/process-analysis-events.md sub-types).
     OTHER if the source does not report it."""
 
     OTHER = 0

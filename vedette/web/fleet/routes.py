@@ -241,7 +241,7 @@ def _enrolment_body(here: Services, scope: Scope, number: int) -> dict[str, Any]
     openapi_extra=described(
         ("rows", f"Rows of a page; default {SENSORS_PAGE_DEFAULT}"),
         ("start", "First row"),
-        ("q", "A query over sensors, docs/query-language.md#sensors; the filters hold beside it"),
+        ("q", "A query over sensors, docs/query-objects.md#sensors; the filters hold beside it"),
         *_FILTERS,
     ),
 )

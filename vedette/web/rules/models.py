@@ -1,4 +1,4 @@
-"""Formats Sigma rules for the API and parses requests about them (docs/detection.md)."""
+"""Formats Sigma rules for the API and parses requests about them (docs/detection-rules.md)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Sigma rules, which the server evaluates on events (docs/detection.md)."""
+"""Sigma rules, which the server evaluates on events (docs/detection-rules.md)."""
 
 from typing import Annotated, Any, Final
 
