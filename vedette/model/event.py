@@ -182,7 +182,7 @@ class Processblock(Struct, gc=False):
 
 class Dnsquery(Struct, gc=False):
     """A DNS query. The field `domain:` searches it, but it is not a connection
-    (docs/http-api.md)."""
+    (docs/api-processes.md)."""
 
     process_id: str
     time_us: int

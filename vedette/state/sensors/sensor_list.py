@@ -1,4 +1,4 @@
-"""Lists of sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a
+"""Lists of sensors (docs/api-sensors.md#changing-a-sensor): filtered, sorted, paged, within a
 scope."""
 
 from collections.abc import Iterable, Sequence

@@ -166,8 +166,8 @@ def _prefixed(wanted: str, pairs: Pairs) -> str:
 
 
 def _facets(pairs: Pairs, values: Mapping[str, str], default: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the requested facets. `facet` and `facets` are the same flag (docs/http-api.md);
-    without it the search counts none."""
+    """Returns the requested facets. `facet` and `facets` are the same flag
+    (docs/api-process-search.md); without it the search counts none."""
     if not (_flag("facet", values) or _flag("facets", values)):
         return ()
     wanted = (value.strip() for name, value in pairs if name == "facet.field")
