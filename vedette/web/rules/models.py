@@ -10,6 +10,7 @@ from vedette.alerting.rule_import import Imported
 from vedette.alerting.rule_messages import RuleFile
 from vedette.alerting.rule_trial import TrialHit
 from vedette.detect.rule import SEVERITY
+from vedette.detect.rule_codec import decoded_rule
 from vedette.errors import BadRequestError
 from vedette.limits import Limit
 from vedette.state.policy.rule_placeholders import Placeholder
@@ -51,7 +52,16 @@ def rule_body(one: SigmaRule, in_force: int, *, with_text: bool) -> dict[str, An
         "verify_us": counts.verify_us,
         "last_hit": known_instant(counts.last_hit_us),
     }
-    return body | {"text": rule.text} if with_text else body
+    if not with_text:
+        return body
+    return body | {"text": rule.text, "obsoletes": list(obsoletes_of(rule))}
+
+
+def obsoletes_of(rule: NewSigmaRule) -> tuple[str, ...]:
+    """Returns the ids of the rules that a stored rule replaces."""
+    if rule.kind != "rule" or not rule.compiled:
+        return ()
+    return decoded_rule(rule.compiled.encode()).obsoletes
 
 
 def in_force_body(one: InForce) -> dict[str, Any]:
