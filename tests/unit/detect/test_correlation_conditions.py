@@ -1,4 +1,4 @@
-"""Conditions of correlations: which are converted, which are rejected, and what the metrics mean."""
+"""Conditions of correlations: which are converted, which are rejected, what metrics mean."""
 
 import pytest
 
@@ -114,7 +114,7 @@ def test_spans_of_a_month_are_accepted(timespan: str) -> None:
         ("temporal", "logon and (spray or shell", "malformed", "not closed"),
         ("temporal", "logon and spray and", "malformed", "ends after"),
         ("temporal", "logon spray shell", "malformed", "unexpected 'spray'"),
-        ("temporal", "logon and spray", "malformed", "all rules of the list"),
+        ("temporal", "logon and spray", "malformed", "rules of the list"),
         ("temporal_ordered", "logon and spray and shell", "unsupported_correlation", "temporal"),
         ("temporal", "(" * 40 + "logon" + ")" * 40, "too_large", "deeply"),
         ("temporal", "logon or " * 1_000 + "logon", "too_large", "longer than"),

@@ -1,10 +1,13 @@
 """Sigma files to rules: what is loaded, and what is refused with which reason."""
 
+from base64 import b64encode
+
 import pytest
 
-from tests.unit.detect.rules import rule, rule_text
+from tests.unit.detect.rules import event, rule, rule_text
 from vedette.detect.rule import Rule
 from vedette.detect.rule_codec import decoded_rule, encoded_rule
+from vedette.detect.rule_set import RuleSet
 from vedette.detect.sigma.load import load_documents, load_rules
 from vedette.limits import SIGMA_FILE_CHARS_MAX
 
@@ -48,6 +51,12 @@ def test_one_bad_rule_costs_only_itself() -> None:
         (rule_text("  a:\n    Image|expand: '%x%'\n  condition: a\n"), "unresolved_placeholder"),
         (rule_text("  a:\n    UtcTime|hour: 3\n  condition: a\n"), "unsupported_modifier"),
         (rule_text("  a:\n    UtcTime|year: 2024\n  condition: a\n"), "unsupported_modifier"),
+        (
+            rule_text("  a:\n    Image|utf16le|contains: x\n  condition: a\n"),
+            "unsupported_modifier",
+        ),
+        (rule_text("  a:\n    Image|wide: x\n  condition: a\n"), "unsupported_modifier"),
+        (rule_text("  a:\n    Image|wide|base64: ü\n  condition: a\n"), "malformed"),
         ("action: repeat\n", "unsupported_document"),
         ("title: c\ncorrelation:\n  type: event_count\n", "malformed"),
         ("x" * (SIGMA_FILE_CHARS_MAX + 1), "too_large"),
@@ -100,6 +109,30 @@ def test_the_text_of_merged_rules_is_limited() -> None:
     loaded = load_rules(long + f"---\n{FIRST}" * 60, "long.yml")
     assert 0 < len(loaded.rules) < 60
     assert {one.reason for one in loaded.problems} == {"too_large"}
+
+
+@pytest.mark.parametrize(
+    ("modifiers", "codec"),
+    [("wide", "utf-16-le"), ("utf16le", "utf-16-le"), ("utf16be", "utf-16-be")],
+)
+@pytest.mark.parametrize("padding", [0, 1, 2, 3])
+def test_encoded_text_is_found_at_each_offset_of_base64(
+    modifiers: str, codec: str, padding: int
+) -> None:
+    found = rule(
+        f"  a:\n    CommandLine|{modifiers}|base64offset|contains: Invoke-Unit\n  condition: a\n"
+    )
+    bytes_ = b" " * padding + "Invoke-Unit".encode(codec) + b"  "
+    text = f"powershell -enc {b64encode(bytes_).decode()}"
+    rules = RuleSet([found])
+    assert rules.firing(event(CommandLine=text)) == [found]
+    assert rules.firing(event(CommandLine="powershell -enc Invoke-Unit")) == []
+
+
+def test_text_in_utf16_with_a_byte_order_mark_is_found_in_base64() -> None:
+    found = rule("  a:\n    Data|utf16|base64|contains: Invoke-Unit\n  condition: a\n")
+    text = b64encode("\ufeffInvoke-Unit".encode("utf-16-le")).decode()
+    assert RuleSet([found]).firing(event(Data=text)) == [found]
 
 
 @pytest.mark.parametrize("kind", ["obsolete", "obsoletes"])

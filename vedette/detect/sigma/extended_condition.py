@@ -82,14 +82,14 @@ class _Parser:
             return
         if self._at == len(self._tokens):
             raise UnsupportedError("malformed", "condition: ends after an operator")
-        token = self._tokens[self._at]
-        if token == "not":
+        word = self._tokens[self._at]
+        if word == "not":
             message = "condition: not is only certain when the time span has ended"
             raise UnsupportedError("unsupported_correlation", message)
-        if token in (")", "and", "or"):
-            raise _unexpected(token)
+        if word in (")", "and", "or"):
+            raise _unexpected(word)
         self._at += 1
-        self._output.append(self._rules.setdefault(token, len(self._rules)))
+        self._output.append(self._rules.setdefault(word, len(self._rules)))
 
     def _takes(self, token: str) -> bool:
         if self._at < len(self._tokens) and self._tokens[self._at] == token:

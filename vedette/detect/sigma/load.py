@@ -23,6 +23,7 @@ from vedette.detect.rule import SEVERITY, Level, Problem, Rule
 from vedette.detect.rule_filter import RuleFilter
 from vedette.detect.sigma.condition import any_of, node_of
 from vedette.detect.sigma.correlation import correlation_of
+from vedette.detect.sigma.encodings import with_encodings
 from vedette.detect.sigma.errors import UnsupportedError
 from vedette.detect.sigma.filter import filter_of
 from vedette.detect.sigma.global_document import GlobalDocument
@@ -129,10 +130,11 @@ def _document(
         if "correlation" in document:
             made = correlation_of(document, id_, level)
         elif "filter" in document:
-            given = {"filter": resolved(document["filter"], placeholders)}
+            given = {"filter": with_encodings(resolved(document["filter"], placeholders))}
             made = filter_of(document | given, id_)
         else:
-            given = {"detection": resolved(document.get("detection"), placeholders)}
+            detection = resolved(document.get("detection"), placeholders)
+            given = {"detection": with_encodings(detection)}
             made = _rule(document | given if "detection" in document else document)
             id_ = made.id
     except UnsupportedError as error:
