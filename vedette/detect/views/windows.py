@@ -5,8 +5,10 @@ record's own data. This module renames fields of other channels, derives further
 reads them, and looks up process metadata that the record lacks.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from vedette.detect.views import security
@@ -18,6 +20,7 @@ from vedette.ingest.channels import (
     POWERSHELL,
     POWERSHELL_CLASSIC,
     POWERSHELL_CORE,
+    RPC_FIREWALL,
     SECURITY,
     SYSMON,
     SYSMON_LINUX,
@@ -92,6 +95,7 @@ _OTHER: Final[dict[tuple[str, int, Variant], tuple[str, ...]]] = {
     (POWERSHELL_CORE, 4104, ""): ("ps_script",),
     (POWERSHELL_CLASSIC, 400, ""): ("ps_classic_start",),
     (POWERSHELL_CLASSIC, 600, ""): ("ps_classic_provider_start",),
+    (POWERSHELL_CLASSIC, 800, ""): ("ps_classic_script",),
     **{
         (DEFENDER, event_id, ""): ("antivirus",)
         for event_id in (*range(1006, 1013), 1015, 1017, 1018, 1019, *range(1115, 1120))
@@ -234,6 +238,22 @@ def _crash(number: int) -> Callable[[Record], str]:
     return read
 
 
+_INTERFACE: Final = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
+_RPC_VALUES: Final = tuple(f"param{number}" for number in range(1, 17))
+
+
+def _rpc_call(record: Record, offset: int) -> str:
+    """Returns a value of an event of RPC Firewall, which writes them without names: the first that
+    is a UUID is the interface (`offset` 0), the one after it the operation number (`offset` 1)."""
+    if record.channel != RPC_FIREWALL:
+        return ""
+    for name, following in pairwise(_RPC_VALUES):
+        found = _INTERFACE.fullmatch(text_of(record.data.get(name, "")))
+        if found is not None:
+            return text_of(record.data.get(following, "")) if offset else found[1]
+    return ""
+
+
 def _host(record: Record) -> str:
     return record.host
 
@@ -241,6 +261,9 @@ def _host(record: Record) -> str:
 _DERIVED: Final[dict[str, Callable[[Record], str]]] = {
     "EventID": lambda record: str(record.event_id),
     "Channel": lambda record: record.channel,
+    "EventLog": lambda record: record.channel,
+    "InterfaceUuid": lambda record: _rpc_call(record, 0),
+    "OpNum": lambda record: _rpc_call(record, 1),
     "Provider_Name": lambda record: record.provider,
     "Computer": _host,
     "ComputerName": _host,
