@@ -4,8 +4,10 @@ import pytest
 
 from vedette.detect.rule_set import RuleSet
 from vedette.detect.sigma.load import load_rules
-from vedette.detect.views.windows import event_of_record
+from vedette.detect.views.windows import channels_of, event_of_record
 from vedette.ingest import channels
+from vedette.ingest.decode import decode
+from vedette.ingest.framing.body import split_body
 from vedette.ingest.record import Record
 
 WINDOWS = [
@@ -60,4 +62,74 @@ def test_calls_that_rpc_firewall_reports_fire_rules_about_it() -> None:
     )
     data = {f"param{number}": value for number, value in enumerate(values, 1)}
     record = Record("windows", "h", 5, channels.RPC_FIREWALL, 3, data=data)
+    assert rules.firing(event_of_record(record))
+
+
+LINES = [
+    (
+        "category: webserver",
+        "cs-method: GET\n    cs-uri-query|contains: '/vpns/'\n    sc-status: 200",
+        '10.0.0.1 - - [30/Nov/2026:12:00:00 +0000] "GET /vpn/../vpns/x HTTP/1.1" 200 5 "-" "-"',
+        "web_access",
+    ),
+    (
+        "service: nginx",
+        "message|contains: core dumped",
+        "2026/11/30 12:00:00 [alert] 1#1: worker exited on signal 6 (core dumped)",
+        "nginx_error",
+    ),
+    (
+        "service: apache",
+        "message|contains: Segmentation",
+        "[Mon Nov 30 12:00:00.000000 2026] [core:notice] [pid 1] exit signal Segmentation Fault",
+        "apache_error",
+    ),
+    *(
+        (
+            f"product: linux\n  service: {service}",
+            "message|contains: denied",
+            f"2026-11-30T12:00:00Z web1 {program}[7]: denied",
+            channel,
+        )
+        for service, program, channel in (
+            ("sshd", "sshd", "sshd"),
+            ("auth", "sshd", "sshd"),
+            ("auth", "pkexec", "auth"),
+            ("sudo", "sudo", "sudo"),
+            ("cron", "crontab", "cron"),
+            ("clamav", "clamd", "clamav"),
+            ("vsftpd", "vsftpd", "vsftpd"),
+            ("guacamole", "guacd", "guacamole"),
+            ("syslog", "named", "syslog"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "test", "line", "channel"), LINES)
+def test_lines_of_a_text_log_fire_rules_about_it(
+    source: str, test: str, line: str, channel: str
+) -> None:
+    rules = rules_of(f"  {source}\n", f"  a:\n    {test}\n  condition: a\n")
+    (piece,) = split_body(line.encode(), "web1")
+    (record,) = decode(piece)
+    assert record.channel == channel
+    assert rules.firing(event_of_record(record))
+    (rule,) = rules.rules
+    reached = channels_of(rule.sources)
+    assert reached is not None
+    assert channel in reached
+    other = Record("windows", "h", 5, channels.SYSTEM, 1, data=record.data)
+    assert not rules.firing(event_of_record(other))
+
+
+def test_keywords_are_found_in_the_line_of_a_daemon() -> None:
+    text = (
+        "title: A test\nlogsource:\n  product: linux\n  service: auth\ndetection:\n"
+        "  keywords:\n    '|all':\n      - pkexec\n      - 'contains suspicious content'\n"
+        "  condition: keywords\n"
+    )
+    rules = RuleSet(load_rules(text, "r.yml").rules)
+    line = "<13>1 2026-11-30T12:00:00Z web1 pkexec 77 - - It contains suspicious content"
+    (record,) = decode(split_body(line.encode())[0])
     assert rules.firing(event_of_record(record))

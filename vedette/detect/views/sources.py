@@ -126,6 +126,27 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Maps the lower-case name of a channel to its services."""
 
+LOG_SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "web_access": ("web/webserver",),
+    "iis_access": ("web/webserver", "windows//iis"),
+    "apache_error": ("web//apache",),
+    "nginx_error": ("web//nginx",),
+    **{
+        channel: tuple(f"linux//{one}" for one in (*services, "syslog", ""))
+        for channel, services in {
+            "sshd": ("sshd", "auth"),
+            "sudo": ("sudo", "auth"),
+            "auth": ("auth",),
+            "cron": ("cron",),
+            "clamav": ("clamav",),
+            "vsftpd": ("vsftpd",),
+            "guacamole": ("guacamole",),
+            "syslog": (),
+        }.items()
+    },
+}
+"""Maps the channel of a text log to its classes."""
+
 _WINDOWS_CATEGORIES: Final = frozenset(
     {name for names in SYSMON_CATEGORIES.values() for name in names}
     | {"registry_add", "registry_delete", "ps_script", "ps_module", "ps_classic_start"}
@@ -136,8 +157,9 @@ _UNIX_CATEGORIES: Final = frozenset(
     | {"network_connection", "dns_query", "image_load"}
 )
 _SERVICES: Final[dict[str, frozenset[str]]] = {
-    "windows": frozenset(name for names in CHANNEL_SERVICES.values() for name in names),
-    "linux": frozenset({"auditd", "sysmon"}),
+    "windows": frozenset(name for names in CHANNEL_SERVICES.values() for name in names) | {"iis"},
+    "linux": frozenset({"auditd", "sysmon", "syslog", "auth", "sshd", "sudo", "cron"})
+    | {"clamav", "vsftpd", "guacamole"},
     "macos": frozenset(),
 }
 CATEGORIES: Final[dict[str, frozenset[str]]] = {
@@ -149,6 +171,11 @@ CATEGORIES: Final[dict[str, frozenset[str]]] = {
 
 _ELSEWHERE: Final[dict[tuple[str | None, str | None, str | None], tuple[str, ...]]] = {
     ("rpc_firewall", "application", None): ("windows//rpc-firewall",),
+    **dict.fromkeys(
+        ((product, "webserver", None) for product in (None, "apache", "nginx", "linux")),
+        ("web/webserver",),
+    ),
+    **{(None, None, one): (f"web//{one}",) for one in ("apache", "nginx")},
 }
 """Classes of log sources with a product of their own."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from vedette.detect.views import security
 from vedette.detect.views.event import Event, Lookup, no_lookup, text_of
-from vedette.detect.views.sources import CHANNEL_SERVICES, SYSMON_CATEGORIES
+from vedette.detect.views.sources import CHANNEL_SERVICES, LOG_SOURCES, SYSMON_CATEGORIES
 from vedette.ingest.channels import (
     APPLICATION,
     DEFENDER,
@@ -66,6 +66,8 @@ def _variant(record: Record) -> Variant:
 
 @lru_cache(DETECT_SOURCES_CACHED_MAX)
 def _sources(channel: str, event_id: int, variant: Variant) -> tuple[str, ...]:
+    if channel in LOG_SOURCES:
+        return LOG_SOURCES[channel]
     if channel == SYSMON_LINUX:
         categories = SYSMON_CATEGORIES.get(event_id, ())
         return (*(f"linux/{one}" for one in categories), "linux//sysmon", "linux//")
@@ -112,6 +114,7 @@ def channels_of(sources: tuple[str, ...]) -> frozenset[str] | None:
             return None
         if source.startswith("linux/"):
             found.add(SYSMON_LINUX.lower())
+        found.update(channel for channel, classes in LOG_SOURCES.items() if source in classes)
         found.update(
             channel
             for channel, services in CHANNEL_SERVICES.items()
