@@ -1,7 +1,10 @@
 """Log sources of rules: records of each are decoded and fire a rule."""
 
+import json
+
 import pytest
 
+from tests.unit.ingest.decode.test_app_log import AUDIT, CANARY
 from vedette.detect.rule_set import RuleSet
 from vedette.detect.sigma.load import load_rules
 from vedette.detect.views.windows import channels_of, event_of_record
@@ -133,3 +136,31 @@ def test_keywords_are_found_in_the_line_of_a_daemon() -> None:
     line = "<13>1 2026-11-30T12:00:00Z web1 pkexec 77 - - It contains suspicious content"
     (record,) = decode(split_body(line.encode())[0])
     assert rules.firing(event_of_record(record))
+
+
+@pytest.mark.parametrize(
+    ("source", "test", "sent"),
+    [
+        (
+            "product: kubernetes\n  category: application\n  service: audit",
+            "verb: create\n    objectRef.resource: pods\n    hostPath: '*'",
+            AUDIT | {"hostname": "node-1"},
+        ),
+        (
+            "product: kubernetes\n  service: audit",
+            "responseStatus.code: [201, 403]",
+            AUDIT | {"hostname": "node-1"},
+        ),
+        ("product: opencanary\n  category: application", "logtype: 4002", CANARY),
+    ],
+)
+def test_events_of_an_application_fire_rules_about_it(
+    source: str, test: str, sent: dict[str, object]
+) -> None:
+    rules = rules_of(f"  {source}\n", f"  a:\n    {test}\n  condition: a\n")
+    (record,) = decode(json.dumps(sent).encode())
+    assert rules.firing(event_of_record(record))
+    (rule,) = rules.rules
+    reached = channels_of(rule.sources)
+    assert reached is not None
+    assert record.channel in reached

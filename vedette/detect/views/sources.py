@@ -131,6 +131,8 @@ LOG_SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "iis_access": ("web/webserver", "windows//iis"),
     "apache_error": ("web//apache",),
     "nginx_error": ("web//nginx",),
+    "kubernetes_audit": ("kubernetes//audit",),
+    "opencanary": ("opencanary/application",),
     **{
         channel: tuple(f"linux//{one}" for one in (*services, "syslog", ""))
         for channel, services in {
@@ -175,6 +177,9 @@ _ELSEWHERE: Final[dict[tuple[str | None, str | None, str | None], tuple[str, ...
         ((product, "webserver", None) for product in (None, "apache", "nginx", "linux")),
         ("web/webserver",),
     ),
+    ("kubernetes", None, "audit"): ("kubernetes//audit",),
+    ("kubernetes", "application", "audit"): ("kubernetes//audit",),
+    ("opencanary", "application", None): ("opencanary/application",),
     **{(None, None, one): (f"web//{one}",) for one in ("apache", "nginx")},
 }
 """Classes of log sources with a product of their own."""

@@ -29,7 +29,7 @@ from vedette.ingest.decode import (
 )
 from vedette.ingest.decode.elastic import auditbeat
 from vedette.ingest.decode.elastic import endpoint as elastic_endpoint
-from vedette.ingest.decode.logs import text_log
+from vedette.ingest.decode.logs import app_log, text_log
 from vedette.ingest.record import Record
 from vedette.limits import Limit
 
@@ -78,6 +78,12 @@ FORMATS: tuple[Format, ...] = (
     Format(frozenset({"manager"}), wazuh.recognises, wazuh.decode),
     Format(frozenset({"ActionType", "properties"}), defender.recognises, defender.decode),
     Format(frozenset({text_log.W3C_MEMBER}), text_log.recognises_w3c, text_log.decode_w3c),
+    Format(
+        frozenset({app_log.AUDIT_MEMBER}),
+        app_log.recognises_audit,
+        app_log.decode_audit,
+    ),
+    Format(frozenset({"logtype"}), app_log.recognises_canary, app_log.decode_canary),
     Format(frozenset({"records"}), defender.is_container, defender.container_records),
     Format(frozenset({"event"}), elastic_endpoint.recognises, elastic_endpoint.decode),
     Format(frozenset({"event"}), auditbeat.recognises, auditbeat.decode),

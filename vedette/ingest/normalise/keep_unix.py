@@ -23,6 +23,8 @@ WHOLE: tuple[str, ...] = (
     "vsftpd",
     "guacamole",
     "syslog",
+    "kubernetes_audit",
+    "opencanary",
 )
 """Channels stored completely."""
 
