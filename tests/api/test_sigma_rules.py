@@ -146,6 +146,34 @@ def test_each_document_has_its_own_answer(analyst: httpx.Client) -> None:
     assert (shown["revision"], shown["enabled"], shown["state"]) == (2, False, "disabled")
 
 
+def test_the_rules_of_a_global_document_are_stored_one_by_one(analyst: httpx.Client) -> None:
+    shared = "5c1f0a52-4a3e-4a56-9a33-000000000071"
+    old = "5c1f0a52-4a3e-4a56-9a33-000000000001"
+    head = (
+        f"action: global\ntitle: Shared\nid: {shared}\nlogsource: {{product: windows}}\n"
+        f"related: [{{id: {old}, type: obsoletes}}]\n"
+    )
+    rules = [
+        f"logsource:\n  service: {name}\ndetection: {{a: {{EventID: 1}}, condition: a}}\n"
+        for name in ("security", "system")
+    ]
+    text = "---\n".join([head, *rules])
+    found = analyst.post(SIGMA, json={"text": text}).json()["results"]
+    assert [(one["reason"], one["title"], one["line"]) for one in found] == [
+        ("", "Shared", 7),
+        ("", "Shared", 11),
+    ]
+    assert found[0]["id"] == shared != found[1]["id"]
+    again = analyst.post(SIGMA, json={"text": text}).json()["results"]
+    assert [one["change"] for one in again] == ["unchanged", "unchanged"]
+    for one in found:
+        kept = analyst.get(f"{SIGMA}/{one['id']}").json()
+        assert kept["obsoletes"] == [old]
+        resent = analyst.post(SIGMA, json={"text": kept["text"]}).json()["results"]
+        assert [(each["id"], each["change"]) for each in resent] == [(one["id"], "unchanged")]
+        assert old in analyst.get(f"/ui/sigma/{one['id']}").text
+
+
 def test_a_rule_is_tried_on_events_without_keeping_anything(analyst: httpx.Client) -> None:
     tale = story("tried.corp.example")
     body = {"text": rule(6, "tried.corp.example"), "events": [*tale.records, "{", {"a": 1}]}
@@ -397,3 +425,28 @@ def test_files_are_bounded_and_have_names(
     answer = analyst.post(SIGMA, params={"dry_run": "true"}, json=body)
     assert answer.status_code == 400
     assert said in answer.text
+
+
+def test_a_line_of_an_access_log_fires_a_rule_and_is_stored(
+    analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    text = (
+        "title: A scan of a gateway\nid: 5c1f0a52-4a3e-4a56-9a33-000000000072\nlevel: high\n"
+        "logsource:\n  category: webserver\ndetection:\n  a:\n    cs-method: GET\n"
+        "    cs-uri-query|contains: /vpns/\n  condition: a\n"
+    )
+    [added] = analyst.post(SIGMA, json={"text": text}).json()["results"]
+    assert added["reason"] == ""
+    line = '10.0.0.9 - - [30/Nov/2026:08:00:00 +0000] "GET /x/../vpns/ HTTP/1.1" 200 5 "-" "c {}"'
+    answer = sender.post(
+        "/api/v1/ingest",
+        content=json.dumps({"hostname": "gateway.corp.example", "message": line}),
+    )
+    assert answer.is_success, answer.text
+    url = f"{SIGMA}/{added['id']}"
+    assert wait_for(lambda: analyst.get(url).json()["hits"], 1) == 1
+    query = {"q": "hostname:gateway.corp.example"}
+    alerts = "/api/v2/alert"
+    assert wait_for(lambda: analyst.get(alerts, params=query).json()["total_results"], 1) == 1
+    logs = analyst.get("/api/v1/log", params={"q": "channel:web_access"}).json()
+    assert [one["hostname"] for one in logs["results"]] == ["gateway.corp.example"]

@@ -42,6 +42,7 @@ _CATEGORIES: Final[dict[str, tuple[tuple[str, frozenset[int]], ...]]] = {
     "wmi_event": ((_SYSMON, frozenset({19, 20, 21})),),
     "dns_query": ((_SYSMON, frozenset({22})),),
     "file_delete": ((_SYSMON, frozenset({23, 26})),),
+    "file_delete_detected": ((_SYSMON, frozenset({26})),),
     "process_tampering": ((_SYSMON, frozenset({25})),),
     "file_block_executable": ((_SYSMON, frozenset({27})),),
     "file_executable_detected": ((_SYSMON, frozenset({29})),),
@@ -49,6 +50,7 @@ _CATEGORIES: Final[dict[str, tuple[tuple[str, frozenset[int]], ...]]] = {
     "ps_script": tuple((one, frozenset({4104})) for one in _POWERSHELL),
     "ps_classic_start": (("Windows PowerShell", frozenset({400})),),
     "ps_classic_provider_start": (("Windows PowerShell", frozenset({600})),),
+    "ps_classic_script": (("Windows PowerShell", frozenset({800})),),
 }
 
 _LEVELS: Final = {"1": "critical", "2": "error", "3": "warning", "4": "information", "5": "verbose"}

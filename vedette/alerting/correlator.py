@@ -14,10 +14,12 @@ import msgspec
 
 from vedette import limits
 from vedette.detect.correlation import (
+    METRICS,
     Correlation,
     Finding,
     GroupState,
     Observed,
+    number_of,
     observe,
 )
 from vedette.model.findings.detection import UNCORRELATED, RuleHit
@@ -146,6 +148,8 @@ def _step(rule: Correlation, hit: RuleHit, name: str) -> _Step | None:
     }
     counted = [hit.event.get(rule.field_of(one, hit.rule_id, name), "") for one in rule.fields]
     if not all(values.values()) or (rule.fields and not any(counted)):
+        return None
+    if rule.kind in METRICS and number_of(counted[0]) is None:
         return None
     return _Step(rule, place, values, _SEPARATOR.join(counted).lower(), hit)
 

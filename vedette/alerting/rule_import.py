@@ -18,6 +18,7 @@ from vedette.alerting.rule_loader import RuleLoader
 from vedette.alerting.rule_messages import RuleFile
 from vedette.detect.judged_rule import JudgedRule
 from vedette.detect.rule_codec import CODEC_VERSION
+from vedette.detect.sigma.global_document import own_text
 from vedette.detect.sigma.placeholders import NO_VALUES, Placeholders, placeholders_of
 from vedette.errors import BadRequestError, BusyError
 from vedette.limits import Limit
@@ -135,8 +136,12 @@ def lines_of(text: str, documents: Sequence[NewSigmaRule]) -> list[int]:
     found: list[int] = []
     at, line = 0, 1
     for one in documents:
-        written = one.text.rstrip()
+        written = own_text(one.text).rstrip()
         place = text.find(written, at) if written else -1
+        if place < 0 and written.startswith("id: "):
+            # The first line is an id that a global document made necessary.
+            written = written.partition("\n")[2]
+            place = text.find(written, at) if written else -1
         if place >= 0:
             line += text.count("\n", at, place)
             at = place

@@ -6,12 +6,14 @@ spans are evicted. A finding consumes its hits and suppresses later hits within 
 continuing attack yields one finding per span.
 """
 
+import operator
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from math import inf
 from operator import attrgetter
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,10 +26,32 @@ CORRELATION_HITS_MAX: Limit[int] = 1_000
 first."""
 
 
-CorrelationType = Literal["event_count", "value_count", "temporal", "temporal_ordered"]
-Operator = Literal["gt", "gte", "eq"]
-"""Only comparisons that hits can make true. "Fewer than" would be true for everything that never
-happened."""
+CorrelationType = Literal[
+    "event_count",
+    "value_count",
+    "temporal",
+    "temporal_ordered",
+    "value_sum",
+    "value_avg",
+    "value_median",
+    "value_percentile",
+]
+METRICS: Final = frozenset({"value_sum", "value_avg", "value_median", "value_percentile"})
+"""Types that calculate with the values of a field. Each hit is compared with the hits of its group
+within the time span before it."""
+
+Operator = Literal["gt", "gte", "eq", "lt", "lte", "neq"]
+"""Counts, sums and temporal types have only comparisons that hits can make true. "Fewer than" would
+be true for everything that never happened."""
+
+_COMPARE: Final[dict[Operator, Callable[[float, float], bool]]] = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "eq": operator.eq,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "neq": operator.ne,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +67,16 @@ class Correlation:
     group_by: tuple[str, ...]
     timespan_us: int
     operator: Operator
-    count: int
-    """Number of events, distinct values or distinct rules, depending on `kind`."""
+    count: int | float
+    """Number of events, distinct values or distinct rules, or the number that a metric is compared
+    with, depending on `kind`."""
     fields: tuple[str, ...] = ()
-    """For `value_count`: fields whose distinct values are counted."""
+    """For `value_count`: fields whose distinct values are counted. For a metric: its field."""
+    percentile: int = 0
+    """For `value_percentile`: 1 to 100."""
+    expression: tuple[int | str, ...] = ()
+    """For `temporal`: the condition in postfix order, of indexes of `rules`, `and` and `or`; () to
+    count distinct rules."""
     aliases: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     """Aliases that `group_by` may use. Each has pairs of (rule, field of that rule)."""
     generate: bool = False
@@ -59,7 +89,8 @@ class Correlation:
     @property
     def least(self) -> int:
         """Smallest number that satisfies the condition."""
-        return self.count + 1 if self.operator == "gt" else max(1, self.count)
+        count = int(self.count)
+        return count + 1 if self.operator == "gt" else max(1, count)
 
     def concerns(self, rule_id: str, name: str = "") -> bool:
         """Whether hits of this rule belong to the correlation."""
@@ -92,7 +123,7 @@ class Observed(Struct, frozen=True, array_like=True):
     rule: int
     """Index of the rule in the correlation's `rules`."""
     value: str = ""
-    """Value of the counted field, for `value_count`."""
+    """Value of the field, for `value_count` and metrics."""
     count: int = 1
     sensor_id: int = 0
 
@@ -154,6 +185,8 @@ def _without_surplus(
     needs. Whether simultaneous hits are one value or several depends on the commit."""
     if hit.count == 1:
         return found
+    if rule.kind in METRICS:
+        return found
     surplus = hit.count - 1
     if rule.kind == "event_count":
         surplus = min(surplus, sum(one.count for one in found) - rule.least)
@@ -170,6 +203,9 @@ def _thin(rule: Correlation, observed: list[Observed]) -> None:
     if rule.kind == "event_count":
         del observed[: max(0, len(observed) - 2 * rule.least)]
         return
+    if rule.kind in METRICS:
+        del observed[: max(0, len(observed) - CORRELATION_HITS_MAX)]
+        return
     most = max(CORRELATION_HITS_MAX, 2 * rule.least)
     if len(observed) <= most:
         return
@@ -183,6 +219,9 @@ def _found(rule: Correlation, observed: Sequence[Observed], at_us: int) -> list[
     span_us = rule.timespan_us
     begin = bisect_left(observed, at_us - span_us, key=_time)
     end = bisect_right(observed, at_us, key=_time)
+    if rule.kind in METRICS:
+        before = observed[begin:end]
+        return list(before) if _holds(rule, before) else None
     for start in range(begin, end):
         if start > begin and observed[start].time_us == observed[start - 1].time_us:
             continue
@@ -202,9 +241,62 @@ def _holds(rule: Correlation, window: Sequence[Observed]) -> bool:
         case "value_count":
             return len({one.value for one in window}) >= rule.least
         case "temporal":
-            return len({one.rule for one in window}) >= rule.least
+            fired = {one.rule for one in window}
+            if rule.expression:
+                return _is_true(rule.expression, fired)
+            return len(fired) >= rule.least
         case "temporal_ordered":
             return _is_ordered(window, len(rule.rules))
+        case _:
+            number = _metric(rule, window)
+            return number is not None and _COMPARE[rule.operator](number, rule.count)
+
+
+def _is_true(expression: Sequence[int | str], fired: Container[int]) -> bool:
+    """Evaluates a condition in postfix order."""
+    stack: list[bool] = []
+    for one in expression:
+        if isinstance(one, int):
+            stack.append(one in fired)
+            continue
+        right, left = stack.pop(), stack.pop()
+        stack.append((left and right) if one == "and" else (left or right))
+    return stack[-1]
+
+
+def number_of(text: str) -> float | None:
+    """Returns the number that a value is for metrics; None for text, for negative and for infinite
+    numbers."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < inf else None
+
+
+def _metric(rule: Correlation, window: Sequence[Observed]) -> float | None:
+    """Returns sum, average, median or percentile (nearest rank); None without numbers."""
+    pairs = [(number, one.count) for one in window if (number := number_of(one.value)) is not None]
+    total = sum(count for _, count in pairs)
+    if not total:
+        return None
+    if rule.kind == "value_sum":
+        return sum(number * count for number, count in pairs)
+    if rule.kind == "value_avg":
+        return sum(number * count for number, count in pairs) / total
+    pairs.sort()
+    if rule.kind == "value_percentile":
+        return _ranked(pairs, -(-total * rule.percentile // 100))
+    return (_ranked(pairs, (total + 1) // 2) + _ranked(pairs, total // 2 + 1)) / 2
+
+
+def _ranked(pairs: Sequence[tuple[float, int]], rank: int) -> float:
+    """Returns the value with a rank, from 1, of ascending (value, count) pairs."""
+    for number, count in pairs:
+        rank -= count
+        if rank <= 0:
+            return number
+    return pairs[-1][0]
 
 
 def _is_ordered(window: Sequence[Observed], rules: int) -> bool:

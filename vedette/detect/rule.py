@@ -39,6 +39,8 @@ class Rule:
     """Name that correlations and filters may use instead of the id."""
     fields: frozenset[str] = field(default_factory=frozenset)
     """Every field that the condition names."""
+    obsoletes: tuple[str, ...] = ()
+    """Ids of the rules that this rule replaces."""
 
     @property
     def techniques(self) -> tuple[str, ...]:

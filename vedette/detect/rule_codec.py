@@ -33,7 +33,7 @@ from vedette.detect.nodes import (
 from vedette.detect.rule import SEVERITY, Rule
 from vedette.detect.rule_filter import RuleFilter
 
-CODEC_VERSION: Final = 2
+CODEC_VERSION: Final = 3
 """Increment with every change of this encoding or of the conversion from text to conditions."""
 
 _WHERE: Final[tuple[Where, ...]] = get_args(Where)
@@ -61,6 +61,7 @@ def encoded_rule(rule: Rule) -> bytes:
             "false_positives": rule.false_positives,
             "references": rule.references,
             "name": rule.name,
+            "obsoletes": rule.obsoletes,
         }
     )
 
@@ -85,6 +86,7 @@ def decoded_rule(data: bytes) -> Rule:
             references=tuple(body["references"]),
             name=body["name"],
             fields=fields_of(condition),
+            obsoletes=tuple(body.get("obsoletes", ())),
         )
     except (msgspec.DecodeError, KeyError, TypeError, StopIteration, RecursionError) as error:
         raise CodecError(f"not a rule: {error}") from None

@@ -51,6 +51,14 @@ PRINT_ADMIN = "Microsoft-Windows-PrintService/Admin"
 SMB_CONNECTIVITY = "Microsoft-Windows-SmbClient/Connectivity"
 SMB_SERVER = "Microsoft-Windows-SMBServer/Connectivity"
 VIRTUAL_DISKS = "Microsoft-Windows-VHDMP/Operational"
+RPC_FIREWALL = "RPCFW"
+DHCP_SERVER = "Microsoft-Windows-DHCP-Server/Operational"
+BITLOCKER = "Microsoft-Windows-BitLocker/BitLocker Management"
+SMB_SERVER_AUDIT = "Microsoft-Windows-SMBServer/Audit"
+SMB_CLIENT_AUDIT = "Microsoft-Windows-SmbClient/Audit"
+APP_TELEMETRY = "Microsoft-Windows-Application-Experience/Program-Telemetry"
+APP_COMPATIBILITY = "Microsoft-Windows-Application-Experience/Program-Compatibility-Assistant"
+SENSE = "Microsoft-Windows-SENSE/Operational"
 
 KNOWN: tuple[str, ...] = (
     SYSMON,
@@ -97,6 +105,14 @@ KNOWN: tuple[str, ...] = (
     SMB_CONNECTIVITY,
     SMB_SERVER,
     VIRTUAL_DISKS,
+    RPC_FIREWALL,
+    DHCP_SERVER,
+    BITLOCKER,
+    SMB_SERVER_AUDIT,
+    SMB_CLIENT_AUDIT,
+    APP_TELEMETRY,
+    APP_COMPATIBILITY,
+    SENSE,
 )
 
 _CANONICAL = {name.lower(): name for name in KNOWN}

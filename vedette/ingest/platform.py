@@ -2,6 +2,9 @@
 
 from vedette.ingest.record import Record
 
+_LOGS = {"web_access": "", "apache_error": "", "nginx_error": "", "iis_access": "windows"}
+"""Operating system of channels of text logs; all others are of Linux daemons."""
+
 _BY_SOURCE = {
     "auditd": "linux",
     "tetragon": "linux",
@@ -18,6 +21,8 @@ def os_type_of(record: Record) -> str:
         return ""
     if source == "windows":
         return "linux" if record.channel.startswith("Linux-") else "windows"
+    if source == "log":
+        return _LOGS.get(record.channel, "linux")
     if source == "endpoint":
         system = record.data.get("os")
         return system if system in ("windows", "linux", "osx") else ""

@@ -18,11 +18,13 @@ UNKNOWN_FORMAT_CHARS_MAX: Limit[int] = 200
 """Maximum characters of the member names in that error. The sender chooses the names."""
 
 
-Source = Literal["windows", "auditd", "osquery", "tetragon", "santa", "es", "vedette", "endpoint"]
+Source = Literal[
+    "windows", "auditd", "osquery", "tetragon", "santa", "es", "vedette", "endpoint", "log"
+]
 """Source families, with one normaliser each. `vedette` is the Vedette sensor. `windows` covers all
 event-log records: Sysmon (Windows and Linux), Security, PowerShell and others. `auditd` covers
 laurel, auoms and Auditbeat. `endpoint` covers agents with event formats of their own: Elastic
-Defend, Auditbeat, Microsoft Defender, Wazuh."""
+Defend, Auditbeat, Microsoft Defender, Wazuh. `log` covers text logs of servers and daemons."""
 
 
 class Record(Struct, gc=False, omit_defaults=False):

@@ -109,6 +109,7 @@ ALTERNATIVES: Final[dict[str, tuple[tuple[dict[str, str], str], ...]]] = {
 ENVELOPE: Final = {
     "EventID": "7",
     "Channel": "Channel",
+    "EventLog": "Channel",
     "Provider_Name": "Provider",
     "Computer": "host.example",
     "ComputerName": "host.example",
@@ -121,6 +122,8 @@ ENVELOPE: Final = {
 MEMBERS_ELSEWHERE: Final = {
     "Data": "param1, param2, ...",
     "Message": "param1, param2, ...",
+    "InterfaceUuid": "the first value of RPC Firewall that is a UUID",
+    "OpNum": "the value of RPC Firewall after the UUID",
     "query": "QueryName",
     "answer": "QueryResults",
     "record_type": "QueryResults",
@@ -197,7 +200,7 @@ def test_a_field_without_a_row_is_the_member_of_its_name(place: tuple[str, int])
     event = _event(channel, event_id, **own)
     assert {name: event.value(name) for name in names} == own
     bare = _event(channel, event_id)
-    expected = ENVELOPE | {"EventID": str(event_id), "Channel": channel}
+    expected = ENVELOPE | {"EventID": str(event_id), "Channel": channel, "EventLog": channel}
     assert {name: bare.value(name) for name in ENVELOPE} == expected
 
 
@@ -230,6 +233,17 @@ def test_fields_of_security_events_have_their_source(
 @pytest.mark.parametrize(("field", "source"), DEFENDER_FIELDS.items())
 def test_fields_of_defender_have_their_source(field: str, source: str) -> None:
     assert _event(channels.DEFENDER, 1116, **{source: "x"}).value(field) == "x"
+
+
+def test_calls_of_rpc_firewall_have_interface_and_operation() -> None:
+    uuid = "1ff70682-0a51-30e8-076d-740be8cee98b"
+    values = ("NdrServerCall", "700", "svchost.exe", "tcp", "135", "10.0.0.9", uuid, "1", "CORP\\a")
+    data = {f"param{n}": value for n, value in enumerate(values, 1)}
+    call = _event(channels.RPC_FIREWALL, 3, **data)
+    assert (call.value("InterfaceUuid"), call.value("OpNum")) == (uuid, "1")
+    assert call.sources == ("windows//rpc-firewall", "windows//")
+    other = _event(channels.SYSTEM, 3, **data)
+    assert (other.value("InterfaceUuid"), other.value("OpNum")) == ("", "")
 
 
 def test_hashes_positional_values_and_answers_have_their_source() -> None:

@@ -8,7 +8,6 @@ from tests.unit.detect.rules import PROCESS, rule
 from vedette.detect.frequency import FrequencySample
 from vedette.detect.rule import Rule
 from vedette.detect.rule_set import RuleSet
-from vedette.detect.sigma.load import load_rules
 from vedette.detect.views.event import Event
 
 BY_FIELD = rule("  a: {Image|endswith: '\\\\tool.exe'}\n  condition: a\n")
@@ -62,15 +61,3 @@ def test_a_sample_measures_only_what_is_not_known() -> None:
     assert more.shares() == shares | {
         anchor: 1.0 for anchor in more.shares() if anchor[1].value == "\\new.exe"
     }
-
-
-@pytest.mark.parametrize("kind", ["value_sum", "value_avg", "value_median", "value_percentile"])
-def test_correlations_that_reckon_with_values_are_listed_with_the_reason(kind: str) -> None:
-    percentile = "    percentile: 95\n" if kind == "value_percentile" else ""
-    text = (
-        "title: much\nid: 5c1f0a52-4a3e-4a56-9a33-000000000099\ncorrelation:\n"
-        f"  type: {kind}\n  rules: [one]\n  group-by: [User]\n  timespan: 1h\n"
-        f"  condition:\n    gte: 5\n    field: Bytes\n{percentile}"
-    )
-    (problem,) = load_rules(text, "a.yml").problems
-    assert (problem.reason, kind in problem.message) == ("unsupported_correlation", True)

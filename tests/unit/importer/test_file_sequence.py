@@ -437,3 +437,13 @@ def test_every_recorded_set_is_read_whole() -> None:
     for one in small:
         with Sequence(TELEMETRY / one["file"]) as sequence:
             assert (sequence.count, sequence.reasons) == (one["expect"]["records"], {}), one["id"]
+
+
+def test_a_file_of_an_access_log_is_read_line_by_line(tmp_path: Path) -> None:
+    line = '10.0.0.9 - - [30/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "c"\n'
+    (tmp_path / "access.log").write_text(line * 3)
+    with Sequence(tmp_path, "web1") as sequence:
+        records = [
+            one for chunk in sequence.chunks() for raw in chunk.records for one in decode(raw)
+        ]
+    assert [(one.channel, one.host) for one in records] == [("web_access", "web1")] * 3

@@ -20,6 +20,10 @@ EXAMPLES = (
     ("Microsoft-Windows-LSA/Operational", 300),
     ("DNS Server", 770),
     ("Microsoft-Windows-VHDMP/Operational", 1),
+    ("RPCFW", 3),
+    ("Microsoft-Windows-DHCP-Server/Operational", 1033),
+    ("Microsoft-Windows-BitLocker/BitLocker Management", 768),
+    ("Microsoft-Windows-SMBServer/Audit", 3000),
 )
 
 

@@ -4,12 +4,13 @@ from typing import Any, Final
 
 from sigma.correlations import SigmaCorrelationRule
 
-from vedette.detect.correlation import Correlation, CorrelationType, Operator
+from vedette.detect.correlation import METRICS, Correlation, CorrelationType, Operator
 from vedette.detect.rule import Level
 from vedette.detect.sigma.errors import UnsupportedError
+from vedette.detect.sigma.extended_condition import Expression, parsed_condition
 from vedette.limits import Limit
 
-CORRELATION_TIMESPAN_S_MAX: Limit[int] = 7 * 24 * 3600
+CORRELATION_TIMESPAN_S_MAX: Limit[int] = 31 * 24 * 3600
 """Longest time span of a correlation rule (s). All its hits are stored."""
 
 CORRELATION_COUNT_MAX: Limit[int] = 10_000
@@ -22,17 +23,33 @@ _TYPES: Final[dict[str, CorrelationType]] = {
     "value_count": "value_count",
     "temporal": "temporal",
     "temporal_ordered": "temporal_ordered",
+    "value_sum": "value_sum",
+    "value_avg": "value_avg",
+    "value_median": "value_median",
+    "value_percentile": "value_percentile",
 }
-_OPERATORS: Final[dict[str, Operator]] = {"gt": "gt", "gte": "gte", "eq": "eq"}
+_OPERATORS: Final[dict[str, Operator]] = {
+    "gt": "gt",
+    "gte": "gte",
+    "eq": "eq",
+    "lt": "lt",
+    "lte": "lte",
+    "neq": "neq",
+}
+_REACHED: Final = ("gt", "gte", "eq")
+_PERCENT_ALL: Final = 100
 
 
 def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlation:
     """Converts a document to a correlation. Raises UnsupportedError, SigmaError, ValueError."""
-    parsed = SigmaCorrelationRule.from_dict(document)
+    plain, expression = _without_expression(document)
+    parsed = SigmaCorrelationRule.from_dict(plain)
     name = parsed.type.name.lower()
     kind = _TYPES.get(name)
     if kind is None:
-        message = f"correlations of type {name}: values are counted, not reckoned with"
+        raise UnsupportedError("unsupported_correlation", f"correlations of type {name}")
+    if expression and kind != "temporal":
+        message = f"condition: a text, which only temporal may have, not {name}"
         raise UnsupportedError("unsupported_correlation", message)
     rules = tuple(one.reference for one in parsed.rules or ())
     if not rules:
@@ -52,6 +69,8 @@ def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlat
         operator=operator,
         count=count,
         fields=fields,
+        percentile=_percentile(parsed.condition, kind),
+        expression=expression,
         aliases=tuple(
             (alias.alias, tuple((rule.reference, field) for rule, field in alias.mapping.items()))
             for alias in parsed.aliases
@@ -64,16 +83,50 @@ def correlation_of(document: dict[Any, Any], id_: str, level: Level) -> Correlat
     )
 
 
+def _without_expression(document: dict[Any, Any]) -> tuple[dict[Any, Any], Expression]:
+    """Returns the document without its extended condition, and this condition over the indexes of
+    the rules; () if the document has none."""
+    body = document.get("correlation")
+    text = body.get("condition") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(text, str):
+        return document, ()
+    rules, expression = parsed_condition(text)
+    named = body.get("rules")
+    listed = [named] if isinstance(named, str) else named
+    if listed is not None and (not isinstance(listed, list) or set(map(str, listed)) != set(rules)):
+        raise UnsupportedError(
+            "malformed", "condition: must name all rules of the list, only these"
+        )
+    plain = {name: value for name, value in body.items() if name != "condition"}
+    return document | {"correlation": plain | {"rules": list(rules)}}, expression
+
+
+def _percentile(condition: Any, kind: CorrelationType) -> int:
+    found = getattr(condition, "percentile", None)
+    if (kind == "value_percentile") is not (found is not None):
+        raise UnsupportedError("malformed", "condition: percentile belongs to value_percentile")
+    if found is not None and not 0 < found <= _PERCENT_ALL:
+        raise UnsupportedError("malformed", "condition: percentile must be 1 to 100")
+    return found or 0
+
+
 def _condition(
     condition: Any, kind: CorrelationType, rules: int
-) -> tuple[Operator, int, tuple[str, ...]]:
+) -> tuple[Operator, int | float, tuple[str, ...]]:
     """Returns operator, number and fields. Temporal types require all rules by default."""
     if condition is None:
         return "gte", rules, ()
     operator = _OPERATORS.get(getattr(getattr(condition, "op", None), "name", "").lower())
     count = getattr(condition, "count", None)
-    if operator is None or not isinstance(count, int):
-        message = "condition: must be a count that is reached (gte, gt or eq)"
+    if operator is None or not isinstance(count, int | float):
+        raise UnsupportedError("unsupported_correlation", "condition: must be a comparison")
+    if kind in METRICS:
+        return _metric_condition(condition, kind, operator, count)
+    if operator not in _REACHED or not isinstance(count, int):
+        message = (
+            f"condition: {operator} of {kind} is only certain when the time span has ended; "
+            "must be a whole number that is reached (gte, gt or eq)"
+        )
         raise UnsupportedError("unsupported_correlation", message)
     if kind == "temporal_ordered" and (operator, count) != ("gte", rules):
         message = "condition: an ordered correlation is about all of its rules"
@@ -85,3 +138,18 @@ def _condition(
     if not 0 <= count <= CORRELATION_COUNT_MAX:
         raise UnsupportedError("too_large", f"condition: a count above {CORRELATION_COUNT_MAX}")
     return operator, count, fields
+
+
+def _metric_condition(
+    condition: Any, kind: CorrelationType, operator: Operator, number: int | float
+) -> tuple[Operator, int | float, tuple[str, ...]]:
+    field = condition.fieldref
+    if not isinstance(field, str) or not field:
+        raise UnsupportedError("malformed", f"condition: {kind} is of one field")
+    if kind == "value_sum" and (operator not in ("gt", "gte") or number < 0):
+        message = (
+            f"condition: {operator} of value_sum is only certain when the time span has ended; "
+            "must be a number that is reached (gte or gt)"
+        )
+        raise UnsupportedError("unsupported_correlation", message)
+    return operator, number, (field,)

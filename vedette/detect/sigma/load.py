@@ -14,6 +14,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import yaml
 from sigma.exceptions import SigmaError, SigmaRegularExpressionError
 from sigma.rule import SigmaRule
+from sigma.rule.attributes import SigmaRelatedType
 
 from vedette import limits
 from vedette.detect.correlation import Correlation
@@ -22,8 +23,10 @@ from vedette.detect.rule import SEVERITY, Level, Problem, Rule
 from vedette.detect.rule_filter import RuleFilter
 from vedette.detect.sigma.condition import any_of, node_of
 from vedette.detect.sigma.correlation import correlation_of
+from vedette.detect.sigma.encodings import with_encodings
 from vedette.detect.sigma.errors import UnsupportedError
 from vedette.detect.sigma.filter import filter_of
+from vedette.detect.sigma.global_document import GlobalDocument
 from vedette.detect.sigma.placeholders import NO_VALUES, Placeholders, resolved
 from vedette.detect.views.sources import sources_of
 from vedette.limits import Limit
@@ -54,7 +57,8 @@ class Document:
     place: str
     """File name, and number of the document in it, starting at 1."""
     text: str
-    """The text as written; "" if the text is not YAML."""
+    """The text as written, after the text of its global document if there is one; "" if the text is
+    not YAML."""
     id: str
     title: str
     level: Level
@@ -82,13 +86,23 @@ def load_documents(
     text: str, name: str, placeholders: Placeholders = NO_VALUES
 ) -> Iterator[Document]:
     """Yields the documents of a file in order, with `placeholders` replaced. A document without an
-    id gets an id derived from its text, so that the same text always has the same id."""
+    id gets an id derived from its text, so that the same text always has the same id. A document
+    with `action: global` is merged into the rules after it and is not yielded itself."""
     if len(text) > limits.SIGMA_FILE_CHARS_MAX:
         message = f"longer than {limits.SIGMA_FILE_CHARS_MAX} characters"
         yield _refused(name, "", Problem(name, "", "too_large", message))
         return
-    for number, (source, document) in enumerate(_documents(text), 1):
+    merging = GlobalDocument()
+    for number, (source, read) in enumerate(_documents(text), 1):
         place = f"{name}#{number}"
+        try:
+            merged = merging.apply(source, read)
+        except UnsupportedError as error:
+            yield _refused(place, source, Problem(place, "", error.reason, str(error)))
+            continue
+        if merged is None:
+            continue
+        source, document = merged
         if isinstance(document, Problem):
             yield _refused(place, source, Problem(place, "", document.reason, document.message))
         elif isinstance(document, dict):
@@ -116,10 +130,11 @@ def _document(
         if "correlation" in document:
             made = correlation_of(document, id_, level)
         elif "filter" in document:
-            given = {"filter": resolved(document["filter"], placeholders)}
+            given = {"filter": with_encodings(resolved(document["filter"], placeholders))}
             made = filter_of(document | given, id_)
         else:
-            given = {"detection": resolved(document.get("detection"), placeholders)}
+            detection = resolved(document.get("detection"), placeholders)
+            given = {"detection": with_encodings(detection)}
             made = _rule(document | given if "detection" in document else document)
             id_ = made.id
     except UnsupportedError as error:
@@ -194,7 +209,7 @@ def _refuse_aliases(text: str) -> None:
 
 
 def _rule(document: dict[str, Any]) -> Rule:
-    parsed = SigmaRule.from_dict(document)
+    parsed = SigmaRule.from_dict(_with_related(document))
     source = parsed.logsource
     sources = sources_of(source.product, source.category, source.service)
     if not sources:
@@ -218,7 +233,27 @@ def _rule(document: dict[str, Any]) -> Rule:
         references=tuple(map(str, parsed.references or ())),
         name=parsed.name or "",
         fields=fields_of(condition),
+        obsoletes=_obsoletes(parsed),
     )
+
+
+def _with_related(document: dict[str, Any]) -> dict[str, Any]:
+    """Returns the document with the older spelling `obsoletes` of a relation replaced."""
+    related = document.get("related")
+    if not isinstance(related, list):
+        return document
+    items = [
+        one | {"type": "obsolete"}
+        if isinstance(one, dict) and one.get("type") == "obsoletes"
+        else one
+        for one in related
+    ]
+    return document | {"related": items}
+
+
+def _obsoletes(parsed: SigmaRule) -> tuple[str, ...]:
+    items = parsed.related.related if parsed.related is not None else ()
+    return tuple(str(one.id) for one in items if one.type is SigmaRelatedType.OBSOLETE)
 
 
 def _condition(parsed: SigmaRule) -> Node:

@@ -33,7 +33,7 @@ SYSMON_CATEGORIES: Final[dict[int, tuple[str, ...]]] = {
     23: ("file_delete",),
     24: ("clipboard_capture",),
     25: ("process_tampering",),
-    26: ("file_delete",),
+    26: ("file_delete", "file_delete_detected"),
     27: ("file_block_executable",),
     28: ("file_block_shredding",),
     29: ("file_executable_detected",),
@@ -83,7 +83,7 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "microsoft-windows-kernel-eventtracing/admin": ("kernel-event-tracing",),
     "microsoft-windows-kernel-shimengine/operational": ("kernel-shimengine",),
     "microsoft-windows-kernel-shimengine/diagnostic": ("kernel-shimengine",),
-    "microsoft-windows-ldap-client/debug": ("ldap",),
+    "microsoft-windows-ldap-client/debug": ("ldap", "ldap_debug"),
     "microsoft-windows-lsa/operational": ("lsa-server",),
     "microsoft-windows-ntfs/operational": ("ntfs",),
     "microsoft-windows-ntlm/operational": ("ntlm",),
@@ -105,24 +105,63 @@ CHANNEL_SERVICES: Final[dict[str, tuple[str, ...]]] = {
     "microsoft-windows-windows defender/operational": ("windefend",),
     "microsoft-windows-windows firewall with advanced security/firewall": ("firewall-as",),
     "microsoft-windows-wmi-activity/operational": ("wmi",),
-    "microsoft-servicebus-client": ("microsoft-servicebus-client",),
-    "microsoft-servicebus-client/operational": ("microsoft-servicebus-client",),
-    "microsoft-servicebus-client/admin": ("microsoft-servicebus-client",),
+    "microsoft-servicebus-client": ("microsoft-servicebus-client", "servicebus-client"),
+    "microsoft-servicebus-client/operational": ("microsoft-servicebus-client", "servicebus-client"),
+    "microsoft-servicebus-client/admin": ("microsoft-servicebus-client", "servicebus-client"),
+    "microsoft-windows-application-experience/program-telemetry": ("application-experience",),
+    "microsoft-windows-application-experience/program-compatibility-assistant": (
+        "application-experience",
+    ),
+    "microsoft-windows-bitlocker/bitlocker management": ("bitlocker",),
+    "microsoft-windows-dhcp-server/operational": ("dhcp",),
+    "microsoft-windows-sense/operational": ("sense",),
+    "microsoft-windows-smbclient/audit": ("smbclient-audit",),
+    "microsoft-windows-smbserver/audit": ("smbserver-audit",),
+    "microsoft-windows-terminalservices-rdpclient/operational": ("terminalservices-rdpclient",),
+    "microsoft-windows-terminalservices-remoteconnectionmanager/operational": (
+        "terminalservices-remoteconnectionmanager",
+    ),
+    "microsoft-windows-winrm/operational": ("winrm",),
+    "rpcfw": ("rpc-firewall",),
 }
 """Maps the lower-case name of a channel to its services."""
+
+LOG_SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "web_access": ("web/webserver",),
+    "iis_access": ("web/webserver", "windows//iis"),
+    "apache_error": ("web//apache",),
+    "nginx_error": ("web//nginx",),
+    "kubernetes_audit": ("kubernetes//audit",),
+    "opencanary": ("opencanary/application",),
+    **{
+        channel: tuple(f"linux//{one}" for one in (*services, "syslog", ""))
+        for channel, services in {
+            "sshd": ("sshd", "auth"),
+            "sudo": ("sudo", "auth"),
+            "auth": ("auth",),
+            "cron": ("cron",),
+            "clamav": ("clamav",),
+            "vsftpd": ("vsftpd",),
+            "guacamole": ("guacamole",),
+            "syslog": (),
+        }.items()
+    },
+}
+"""Maps the channel of a text log to its classes."""
 
 _WINDOWS_CATEGORIES: Final = frozenset(
     {name for names in SYSMON_CATEGORIES.values() for name in names}
     | {"registry_add", "registry_delete", "ps_script", "ps_module", "ps_classic_start"}
-    | {"ps_classic_provider_start", "antivirus", "firewall", "file_access"}
+    | {"ps_classic_provider_start", "ps_classic_script", "antivirus", "firewall", "file_access"}
 )
 _UNIX_CATEGORIES: Final = frozenset(
     {"process_creation", "process_termination", "file_event", "file_change", "file_delete"}
     | {"network_connection", "dns_query", "image_load"}
 )
 _SERVICES: Final[dict[str, frozenset[str]]] = {
-    "windows": frozenset(name for names in CHANNEL_SERVICES.values() for name in names),
-    "linux": frozenset({"auditd", "sysmon"}),
+    "windows": frozenset(name for names in CHANNEL_SERVICES.values() for name in names) | {"iis"},
+    "linux": frozenset({"auditd", "sysmon", "syslog", "auth", "sshd", "sudo", "cron"})
+    | {"clamav", "vsftpd", "guacamole"},
     "macos": frozenset(),
 }
 CATEGORIES: Final[dict[str, frozenset[str]]] = {
@@ -132,12 +171,28 @@ CATEGORIES: Final[dict[str, frozenset[str]]] = {
 }
 """Categories that telemetry of each product can have."""
 
+_ELSEWHERE: Final[dict[tuple[str | None, str | None, str | None], tuple[str, ...]]] = {
+    ("rpc_firewall", "application", None): ("windows//rpc-firewall",),
+    **dict.fromkeys(
+        ((product, "webserver", None) for product in (None, "apache", "nginx", "linux")),
+        ("web/webserver",),
+    ),
+    ("kubernetes", None, "audit"): ("kubernetes//audit",),
+    ("kubernetes", "application", "audit"): ("kubernetes//audit",),
+    ("opencanary", "application", None): ("opencanary/application",),
+    **{(None, None, one): (f"web//{one}",) for one in ("apache", "nginx")},
+}
+"""Classes of log sources with a product of their own."""
+
 _SAME: Final = {"dns": "dns_query"}
 """Maps category names of sender-independent rules to our categories."""
 
 
 def sources_of(product: str | None, category: str | None, service: str | None) -> tuple[str, ...]:
     """Returns the classes of a log source; () if no collected telemetry belongs to it."""
+    named = _ELSEWHERE.get((product, category, service))
+    if named is not None:
+        return named
     if product is None and category is None:
         return ()
     category = _SAME.get(category, category) if category is not None else None

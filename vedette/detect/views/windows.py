@@ -5,19 +5,22 @@ record's own data. This module renames fields of other channels, derives further
 reads them, and looks up process metadata that the record lacks.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from vedette.detect.views import security
 from vedette.detect.views.event import Event, Lookup, no_lookup, text_of
-from vedette.detect.views.sources import CHANNEL_SERVICES, SYSMON_CATEGORIES
+from vedette.detect.views.sources import CHANNEL_SERVICES, LOG_SOURCES, SYSMON_CATEGORIES
 from vedette.ingest.channels import (
     APPLICATION,
     DEFENDER,
     POWERSHELL,
     POWERSHELL_CLASSIC,
     POWERSHELL_CORE,
+    RPC_FIREWALL,
     SECURITY,
     SYSMON,
     SYSMON_LINUX,
@@ -63,6 +66,8 @@ def _variant(record: Record) -> Variant:
 
 @lru_cache(DETECT_SOURCES_CACHED_MAX)
 def _sources(channel: str, event_id: int, variant: Variant) -> tuple[str, ...]:
+    if channel in LOG_SOURCES:
+        return LOG_SOURCES[channel]
     if channel == SYSMON_LINUX:
         categories = SYSMON_CATEGORIES.get(event_id, ())
         return (*(f"linux/{one}" for one in categories), "linux//sysmon", "linux//")
@@ -92,6 +97,7 @@ _OTHER: Final[dict[tuple[str, int, Variant], tuple[str, ...]]] = {
     (POWERSHELL_CORE, 4104, ""): ("ps_script",),
     (POWERSHELL_CLASSIC, 400, ""): ("ps_classic_start",),
     (POWERSHELL_CLASSIC, 600, ""): ("ps_classic_provider_start",),
+    (POWERSHELL_CLASSIC, 800, ""): ("ps_classic_script",),
     **{
         (DEFENDER, event_id, ""): ("antivirus",)
         for event_id in (*range(1006, 1013), 1015, 1017, 1018, 1019, *range(1115, 1120))
@@ -108,6 +114,7 @@ def channels_of(sources: tuple[str, ...]) -> frozenset[str] | None:
             return None
         if source.startswith("linux/"):
             found.add(SYSMON_LINUX.lower())
+        found.update(channel for channel, classes in LOG_SOURCES.items() if source in classes)
         found.update(
             channel
             for channel, services in CHANNEL_SERVICES.items()
@@ -234,6 +241,22 @@ def _crash(number: int) -> Callable[[Record], str]:
     return read
 
 
+_INTERFACE: Final = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
+_RPC_VALUES: Final = tuple(f"param{number}" for number in range(1, 17))
+
+
+def _rpc_call(record: Record, offset: int) -> str:
+    """Returns a value of an event of RPC Firewall, which writes them without names: the first that
+    is a UUID is the interface (`offset` 0), the one after it the operation number (`offset` 1)."""
+    if record.channel != RPC_FIREWALL:
+        return ""
+    for name, following in pairwise(_RPC_VALUES):
+        found = _INTERFACE.fullmatch(text_of(record.data.get(name, "")))
+        if found is not None:
+            return text_of(record.data.get(following, "")) if offset else found[1]
+    return ""
+
+
 def _host(record: Record) -> str:
     return record.host
 
@@ -241,6 +264,9 @@ def _host(record: Record) -> str:
 _DERIVED: Final[dict[str, Callable[[Record], str]]] = {
     "EventID": lambda record: str(record.event_id),
     "Channel": lambda record: record.channel,
+    "EventLog": lambda record: record.channel,
+    "InterfaceUuid": lambda record: _rpc_call(record, 0),
+    "OpNum": lambda record: _rpc_call(record, 1),
     "Provider_Name": lambda record: record.provider,
     "Computer": _host,
     "ComputerName": _host,

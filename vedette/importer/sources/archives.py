@@ -32,6 +32,7 @@ from vedette.importer.sources.byte_streams import (
     read_all,
 )
 from vedette.importer.sources.inflate import Unzstd
+from vedette.ingest.decode.logs import text_log
 from vedette.ingest.framing.csv_table import begins_table
 from vedette.limits import DAMAGE_CHARS_MAX, Limit
 
@@ -135,9 +136,13 @@ Searched in the first IMPORT_BUFFER_BYTES of a file whose head is of no known ki
 
 
 def _is_log(text: bytes) -> bool:
-    """Whether one of the first lines has an audit line, a Santa line, XML or JSON."""
+    """Whether one of the first lines has an audit line, a Santa line, XML or JSON, or is of a text
+    log."""
     marks = (b"audit(", b"santad: action=", b"<Event", b': {"', b"@cee:")
-    return any(mark in line for line in text.splitlines()[:FILE_HEAD_LINES] for mark in marks)
+    lines = text.splitlines()[:FILE_HEAD_LINES]
+    if any(mark in line for line in lines for mark in marks):
+        return True
+    return any(text_log.begins_line(line.decode("utf-8", "replace")) for line in lines)
 
 
 def walk(

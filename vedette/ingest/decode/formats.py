@@ -29,6 +29,7 @@ from vedette.ingest.decode import (
 )
 from vedette.ingest.decode.elastic import auditbeat
 from vedette.ingest.decode.elastic import endpoint as elastic_endpoint
+from vedette.ingest.decode.logs import app_log, text_log
 from vedette.ingest.record import Record
 from vedette.limits import Limit
 
@@ -76,6 +77,13 @@ FORMATS: tuple[Format, ...] = (
     Format(frozenset({"EventId"}), evtxecmd.recognises, evtxecmd.decode),
     Format(frozenset({"manager"}), wazuh.recognises, wazuh.decode),
     Format(frozenset({"ActionType", "properties"}), defender.recognises, defender.decode),
+    Format(frozenset({text_log.W3C_MEMBER}), text_log.recognises_w3c, text_log.decode_w3c),
+    Format(
+        frozenset({app_log.AUDIT_MEMBER}),
+        app_log.recognises_audit,
+        app_log.decode_audit,
+    ),
+    Format(frozenset({"logtype"}), app_log.recognises_canary, app_log.decode_canary),
     Format(frozenset({"records"}), defender.is_container, defender.container_records),
     Format(frozenset({"event"}), elastic_endpoint.recognises, elastic_endpoint.decode),
     Format(frozenset({"event"}), auditbeat.recognises, auditbeat.decode),
@@ -83,6 +91,7 @@ FORMATS: tuple[Format, ...] = (
     Format(_TEXTS, auoms.recognises, auoms.decode, is_text=True),
     Format(_TEXTS, auditd.recognises, auditd.decode, is_text=True),
     Format(_TEXTS, santa.recognises_text, santa.decode_text, is_text=True),
+    Format(_TEXTS, text_log.recognises, text_log.decode, is_text=True),
 )
 """All formats in order of recognition. Text formats come last, so the content of a text member
 cannot override a record that is recognized by its own shape."""

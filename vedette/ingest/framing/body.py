@@ -1,8 +1,8 @@
 """Splits a request body into records. Each is a JSON text or an `<Event>` element.
 
 `split_body` reads an array, one object per line, concatenated or indented objects, containers of
-records, XML events, lines of audit.log or Santa's log, and CSV tables. A malformed piece keeps its
-place, so that the index of every record is its position; `decode` rejects it.
+records, XML events, lines of audit, Santa and text logs, and CSV tables. A malformed piece keeps
+its place, so that the index of every record is its position; `decode` rejects it.
 """
 
 import codecs
@@ -11,6 +11,8 @@ import re
 import msgspec
 
 from vedette.ingest.decode import auditd, santa
+from vedette.ingest.decode.logs import text_log
+from vedette.ingest.framing import w3c_log
 from vedette.ingest.framing.audit_events import MARK, assemble_records
 from vedette.ingest.framing.csv_table import CsvTable
 from vedette.ingest.framing.record_boundaries import split_pieces
@@ -36,6 +38,8 @@ def split_body(body: bytes, host: str = "") -> list[bytes]:
     if records is None:
         table = CsvTable.of(text)
         pieces, _ = split_pieces(text) if table is None else table.split(text)
+        if w3c_log.MARK in text:
+            pieces = w3c_log.w3c_records(pieces, host)
         records = [_record(piece, host) for piece in pieces]
     if CONTAINER_MARK in text:
         records = [one for record in records for one in contained_records(record) or (record,)]
@@ -54,12 +58,13 @@ def as_utf8(data: bytes) -> bytes:
 
 
 def text_record(line: bytes, host: str = "") -> bytes | None:
-    """Returns the JSON record of an audit or Santa log line, as a shipper would send it; None for
-    any other line."""
-    if not any(mark in line for mark in _TEXT_MARKS):
-        return None
+    """Returns the JSON record of a line of an audit, Santa or text log, as a shipper would send it;
+    None for any other line."""
     text = line.decode("utf-8", "replace")
-    if not auditd.begins_line(text) and not santa.begins_line(text):
+    is_own = any(mark in line for mark in _TEXT_MARKS) and (
+        auditd.begins_line(text) or santa.begins_line(text)
+    )
+    if not is_own and not text_log.begins_line(text):
         return None
     fields = {"message": text}
     if host:

@@ -28,9 +28,17 @@ _TOKEN = re.compile(
     rb'|[^\s"{}\[\],:]++'  # a number, a literal, or invalid text
 )
 _SEVERAL = re.compile(rb"\}[ \t\r,]*\{")
-_LOG_LINE = re.compile(rb"\[\d{4}-\d\d-\d\d")
+_LOG_LINE = re.compile(rb"\[(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d)")
+"""Start of a line of Santa's log, or of Apache's error log."""
+
 _LOG_LINE_BYTES = 11
-_OWN_FORMAT = re.compile(rb"audit\(|santad: action=|<Event")
+_OWN_FORMAT = re.compile(
+    rb"audit\(|santad: action=|<Event"
+    rb"|(?i:[ /](?:sudo|su|sshd[a-z-]{0,8}|cron|crond|crontab|pkexec|login|vsftpd|clamd|guacd))"
+    rb"(?:\[\d{1,10}\])?: "
+)
+"""Start of a log line whose text a user may choose: an object in it is no record."""
+
 _GAP = re.compile(rb"(?:[\s,\x00]++|\xef\xbb\xbf)*+")  # possessive: uses no memory per repetition
 _BRACKETS = re.compile(rb"\[++|\]++")
 _EVENT_START = re.compile(rb"<Event(?=[\s>])")

@@ -7,6 +7,7 @@ from vedette.ingest.normalise import (
     osquery,
     santa,
     tetragon,
+    text_log,
     vedette_sensor,
     windows,
 )
@@ -22,5 +23,6 @@ SOURCES: dict[Source, Normaliser] = {
     "es": endpointsecurity.NORMALISER,
     "vedette": vedette_sensor.NORMALISER,
     "endpoint": endpoint.NORMALISER,
+    "log": text_log.NORMALISER,
 }
 """Normaliser of each source family."""

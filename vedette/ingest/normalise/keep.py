@@ -51,6 +51,14 @@ WHOLE: tuple[str, ...] = (
     channels.SMB_CONNECTIVITY,
     channels.SMB_SERVER,
     channels.VIRTUAL_DISKS,
+    channels.RPC_FIREWALL,
+    channels.DHCP_SERVER,
+    channels.BITLOCKER,
+    channels.SMB_SERVER_AUDIT,
+    channels.SMB_CLIENT_AUDIT,
+    channels.APP_TELEMETRY,
+    channels.APP_COMPATIBILITY,
+    channels.SENSE,
 )
 """Channels stored completely."""
 

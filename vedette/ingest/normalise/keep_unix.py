@@ -11,6 +11,20 @@ WHOLE: tuple[str, ...] = (
     "yara_events",
     "santa",
     "tetragon",  # the user chooses the probes
+    "web_access",  # the user chooses which text logs to send
+    "iis_access",
+    "apache_error",
+    "nginx_error",
+    "sshd",
+    "sudo",
+    "auth",
+    "cron",
+    "clamav",
+    "vsftpd",
+    "guacamole",
+    "syslog",
+    "kubernetes_audit",
+    "opencanary",
 )
 """Channels stored completely."""
 

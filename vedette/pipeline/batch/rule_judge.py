@@ -204,7 +204,7 @@ class RuleJudge:
             else:
                 continue
             try:
-                if record.vedette_record == "windows":
+                if record.vedette_record in ("windows", "log"):
                     made = RecordEvent(record, host, outcomes, self._assigner.facts)
                     if rules := self._judged_record(made):
                         yield n, made.event(), rules, made.actor()

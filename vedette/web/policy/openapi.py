@@ -81,7 +81,7 @@ _RULE_HIT: Final = record(
 _SEVERITY: Final[Schema] = {"enum": ["ok", "warning", "error"]}
 
 POLICY: Final[dict[str, Schema]] = {
-    "SigmaRule": record(_RULE | {"text": TEXT}),
+    "SigmaRule": record(_RULE | {"text": TEXT, "obsoletes": listing(TEXT)}),
     "SigmaVersions": listing(
         record(
             {

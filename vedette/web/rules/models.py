@@ -86,7 +86,16 @@ def rule_body(one: SigmaRule, situation: RuleSituation, *, with_text: bool) -> d
         "last_hit": known_instant(counts.last_hit_us),
         "log_source": _log_source_body(situation.log_source(rule), situation.now_us),
     }
-    return body | {"text": rule.text} if with_text else body
+    if not with_text:
+        return body
+    return body | {"text": rule.text, "obsoletes": list(obsoletes_of(rule))}
+
+
+def obsoletes_of(rule: NewSigmaRule) -> tuple[str, ...]:
+    """Returns the ids of the rules that a stored rule replaces."""
+    if rule.kind != "rule" or not rule.compiled:
+        return ()
+    return decoded_rule(rule.compiled.encode()).obsoletes
 
 
 def _log_source_body(found: LogSource | None, now_us: int) -> dict[str, Any] | None:

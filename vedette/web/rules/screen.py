@@ -138,7 +138,14 @@ def _asked(kept: SigmaRule) -> dict[str, Any]:
     """Returns the lines of a rule's condition, the number of omitted lines, and its fields with
     whether the store has them. Empty for documents that are not rules or cannot be evaluated."""
     if kept.rule.kind != "rule" or not kept.rule.compiled:
-        return {"condition": [], "left_out": 0, "fields": [], "sources": (), "query": None}
+        return {
+            "condition": [],
+            "left_out": 0,
+            "fields": [],
+            "sources": (),
+            "query": None,
+            "obsoletes": (),
+        }
     rule = decoded_rule(kept.rule.compiled.encode())
     lines = list(condition_lines(rule.condition))
     lost = not_stored(rule.sources, rule.fields)
@@ -151,6 +158,7 @@ def _asked(kept: SigmaRule) -> dict[str, Any]:
         "left_out": max(len(lines) - CONDITION_LINES_MAX, 0),
         "fields": [(name, name not in lost) for name in sorted(rule.fields)],
         "sources": rule.sources,
+        "obsoletes": rule.obsoletes,
     }
 
 

@@ -1,0 +1,1 @@
+"""Decodes logs of servers, daemons and applications, whose records describe no process."""
