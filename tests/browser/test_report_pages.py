@@ -146,7 +146,7 @@ def test_a_feed_makes_alerts_once_they_are_switched_on_and_can_be_changed(
         with page.expect_navigation():
             page.keyboard.press("Control+Enter")
         page.wait_for_selector("h1 >> text=By another name")
-        assert "stored; deleted if" in page.inner_text("main form")
+        assert "stored; changing the host" in page.inner_text("main form")
         assert "secret of a feed" not in page.content()
     with server.analyst() as client:
         kinds = client.get(f"/api/v1/feed/{feed}/action_type").json()

@@ -27,7 +27,7 @@ _HOST = re.compile(r"data-call=\"[A-Z]+ /(?:api/v1/sensor|sus/v2/orgs/[^\"]*/job
 MEANINGS = {
     "u": {"Ignore the report, or stop ignoring it"},
     "e": {
-        "Enable or disable the row",
+        "Enable or disable the selected row",
         "Switch the row on or off",
         "Switch on or off",
         "Enable or disable",

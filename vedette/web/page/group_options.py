@@ -84,7 +84,7 @@ SECTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
             "hosts",
         ),
     ),
-    "Binary collection": (
+    "File uploads": (
         Option(
             "collect_storefiles",
             "Upload every new binary",

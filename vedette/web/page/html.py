@@ -33,7 +33,8 @@ _BOX: Final = Markup('<span class="box">{}</span>')
 _VALUE: Final = Markup('<bdi dir="ltr"{}>{}{}</bdi>')
 _TITLE: Final = Markup(' title="{}"')
 _MIXED: Final = Markup(
-    '<span class="badge warn" title="Contains look-alike letters from several scripts">mixed scripts</span>'
+    '<span class="badge warn" title="Contains look-alike letters from several scripts">'
+    "mixed scripts</span>"
 )
 MORE: Final = "{1} more characters"
 _REST: Final = Markup(
