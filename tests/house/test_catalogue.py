@@ -30,9 +30,8 @@ NO_WORDS = {
     "toggle once",
     "find div",
     "next .values",
-    "vedette sigma import DIRECTORY loads thousands at once.",
 }
-"""Values of the API, of htmx, and a command."""
+"""Values of the API and of htmx."""
 
 PLURAL = re.compile(
     r"(?<!of )\{\d\} (alerts|hosts|runs|reports|indicators|rules|queries|entries|parts|sensors"
@@ -42,7 +41,7 @@ PLURAL = re.compile(
 
 SCRIPT_WORDS = re.compile(r"""(?<!_\()(?<![\w(]")["]([A-Z][a-z]+(?: [a-z(,]+)+[^"]*)["]""")
 SCRIPT_TEMPLATES = re.compile(r"(?<!_)`((?:[A-Z][a-z]+ |\$\{[^}]*\} )[a-z]{2,}[^`$.]* [^`]*)`")
-NO_SCRIPT_WORDS = {"From the queue of alerts"}
+NO_SCRIPT_WORDS = {"From the alert queue"}
 """Values for the API: the name of a suppression."""
 
 

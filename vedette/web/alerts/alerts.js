@@ -108,7 +108,7 @@ function calls({ body, snapshot, expected, selectsAll, status, suppress }) {
   if (fields.get("set_ignored")) given.set_ignored = true;
   if (selectsAll) given.allow_all = true; // the dialog says so
   const sent = [["POST", "/api/v1/alerts", { ...body, snapshot, expected, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)) }]];
-  if (fields.get("suppress") && suppress) sent.push(["POST", "/api/v1/alert/suppression", { query: suppress.join(" OR "), name: "From the queue of alerts", reason: given.comment ?? "" }]);
+  if (fields.get("suppress") && suppress) sent.push(["POST", "/api/v1/alert/suppression", { query: suppress.join(" OR "), name: "From the alert queue", reason: given.comment ?? "" }]);
   return sent;
 }
 

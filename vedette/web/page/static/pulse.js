@@ -98,7 +98,7 @@ function show(found) {
   const more = found.open_alerts - first.open_alerts;
   const isNew = found.newest_alert !== first.newest_alert;
   if ((isNew || more) && location.pathname === "/ui/alerts") {
-    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, more > 0 ? _`Show ${number(more)} new alerts` : _("The queue has changed: reload")));
+    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, more > 0 ? _`Show new alerts (${number(more)})` : _("The queue has changed: reload")));
   } else if (!found.store_accepts) {
     bar.replaceChildren(make("p", { class: "bar broken" }, _("The server is not accepting telemetry. See Data and health.")));
   } else bar.replaceChildren();
