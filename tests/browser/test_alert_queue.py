@@ -112,7 +112,7 @@ def test_a_group_is_suppressed_and_an_alert_assigned_by_keys(
         page.wait_for_selector("#undo [data-undo]")
         assert reasons(server) == ["known"]
         page.keyboard.press("Control+z")
-        page.wait_for_selector("#undo >> text=they were")
+        page.wait_for_selector("#undo >> text=Change undone")
         assert reasons(server) == []
         page.wait_for_selector("#flyout-title")
         page.keyboard.press("S")

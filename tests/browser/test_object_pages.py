@@ -98,10 +98,10 @@ def test_a_clear_queue_says_when_the_last_alert_was_made(server: Server) -> None
     for name, roles in (("sees-a-host", {group: Role.VIEWER}), ("sees-nothing", {})):
         with server.client(**{"X-Auth-Token": hire(server, name, roles)}) as client:
             texts[name] = client.get("/ui/alerts").text
-        assert "behind what comes in" not in texts[name]  # a figure over all hosts
+        assert "detection is" not in texts[name]  # a figure over all hosts
     assert "Queue is clear" in texts["sees-a-host"]
     assert "No alerts so far." in texts["sees-a-host"]
-    assert "No host of your sensor groups has sent anything" in texts["sees-nothing"]
+    assert "No host in your sensor groups has sent data" in texts["sees-nothing"]
 
 
 def test_an_alert_is_copied_as_text_for_a_ticket(visiting: Visiting) -> None:

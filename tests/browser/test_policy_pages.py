@@ -420,12 +420,12 @@ def test_a_rule_says_what_it_asks_and_how_many_of_its_alerts_were_false(
         ]
         fields = page.locator("[data-fields] li").all_inner_texts()
         assert [one.split() for one in fields] == [
-            ["CallTrace", "judged", "as", "it", "comes", "in,", "not", "stored"],
+            ["CallTrace", "evaluated", "on", "arrival,", "not", "stored"],
             ["Image"],
         ]
         assert "100% of 1 closed alerts" in page.inner_text("main")
         query = page.inner_text("[data-rule-query]")
-        assert "no part of the rule can be asked" in query
+        assert "the rule cannot be expressed" in query
         assert 'CallTrace contains "<i>"' in query
         page = visit.open("/ui/sigma")
         row = page.locator("tr", has=page.locator(f"a[href='/ui/sigma/{number}']"))

@@ -179,7 +179,7 @@ def test_who_may_not_change_a_feed_sees_who_may(
         assert page.locator("main form").count() == 0
         for one in page.locator("[data-kind] button, .toolbar button").all():
             assert one.get_attribute("aria-disabled") == "true"
-            assert "may do this" in (one.get_attribute("title") or "")
+            assert "Requires" in (one.get_attribute("title") or "")
 
 
 def test_a_feed_is_deleted_with_its_reports(visiting: Visiting, server: Server, feed: int) -> None:
