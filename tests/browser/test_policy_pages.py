@@ -383,7 +383,7 @@ def test_an_import_of_rules_is_shown_before_it_is_done(visiting: Visiting, serve
         page.wait_for_selector("#import [data-tried] li")
         shown = page.inner_text("#import [data-tried]")
         assert "1 new" in shown
-        assert "1 refused" in shown
+        assert "1 rejected" in shown
         assert "document#2:11 <b>broken" in shown
         with server.analyst() as client:
             assert client.get(f"/api/v1/sigma/{number}").status_code == 404

@@ -65,7 +65,7 @@ def test_reports_are_ignored_with_their_alerts_and_heard_again(
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo [data-undo]")
         said = page.inner_text("#undo")
-        assert "2 alerts changed: resolved · 1 report ignored" in said
+        assert "2 alerts updated: resolved · 1 report ignored" in said
         assert ignored(server)
         page.keyboard.press("Control+z")
         page.wait_for_selector("text=Change undone: 2 alerts · 1 report no longer ignored")
