@@ -49,7 +49,7 @@ NOT_COMPARED: Final = {
 }
 _OF_THE_MOMENT: Final = re.compile(
     r'nonce="[^"]*"|content="\d{13}"|printed [^<]*|\d[\d\u2009]* ms'
-    r"|request <code>[0-9a-f]{16}</code>|(used |Looked until</dt>\s*<dd>)<time[^>]*>[^<]*</time>"
+    r"|request <code>[0-9a-f]{16}</code>|(used |Searched until</dt>\s*<dd>)<time[^>]*>[^<]*</time>"
     r'|data-as-of="[^"]*"|<span class="meta age"[^>]*>\d+ (s|min)</span>\s*</td>'
     r"|<meter[^>]*></meter>\s*<[^>]*>\d+|risk \d+ of 100"
 )

@@ -29,14 +29,14 @@ def test_an_alert_leads_to_its_rule_and_says_whether_its_text_was_changed(
 
     assert f'href="/ui/sigma/{added["id"]}"' in said()
     assert "A document of Office starts a shell</" in said()
-    assert "says the same now" in said()
+    assert "Rule unchanged" in said()
     changed = analyst.post(SIGMA, json={"text": text.replace("level: high", "level: low")})
     assert changed.json()["results"][0]["change"] == "changed"
     assert f'href="/ui/sigma/{added["id"]}/versions"' in said()
-    assert "its text was changed since: revision 2 now" in said()
+    assert "Rule changed since, now revision 2" in said()
     assert analyst.get(f"/ui/sigma/{added['id']}/versions").is_success
     assert analyst.delete(f"{SIGMA}/{added['id']}").is_success
-    assert "is not there any more" in said()
+    assert "Rule deleted" in said()
 
 
 def test_a_name_with_markup_is_text(analyst: httpx.Client, sender: httpx.Client) -> None:

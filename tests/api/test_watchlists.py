@@ -238,7 +238,7 @@ def test_what_a_watchlist_hit_by_day_and_its_queries_are_told(
     assert (len(stats["hits_per_hour"]), len(stats["hits_per_day"])) == (24, 7)
     assert sum(stats["hits_per_day"]) == 1
     assert stats["fields_never_seen"] == []
-    assert analyst.get("/ui/watchlists").text.count("Hits of 7 days") >= 1
+    assert analyst.get("/ui/watchlists").text.count("Hits (7 days)") >= 1
     changed = analyst.put(f"{BASE}/{watched}", json={"search_query": f"{query} cmdline:x"}).json()
     versions = analyst.get(f"{BASE}/{changed['id']}/versions").json()
     assert [one["id"] for one in versions] == [watched, changed["id"]]

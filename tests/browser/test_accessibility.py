@@ -155,7 +155,7 @@ def test_a_screen_has_no_violation(visiting: Visiting, known: dict[str, str], pa
         visit.expected += ["400", "404"]
         page = visit.open(path.format(**known))
         visit.settle()
-        assert "This did not work" not in page.inner_text("main")
+        assert "Request failed" not in page.inner_text("main")
         assert violations(page) == []
         if IS_AT_LENGTH or path in DARK:
             assert violations_in_the_dark(page) == []

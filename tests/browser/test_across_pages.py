@@ -101,7 +101,7 @@ def test_all_alerts_that_match_are_counted_and_changed_but_those_taken_out(
         assert alerts(server, f"unique_id:{kept} status:Unresolved") == 1
         assert alerts(server, 'title:"Of few" status:Unresolved') == FEW
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=are what they were")
+        page.wait_for_selector("text=Change undone")
     assert alerts(server, "status:Unresolved") == total
 
 

@@ -142,7 +142,7 @@ def test_a_group_within_that_is_taken_out_stays_out(visiting: Visiting, server: 
         (other,) = [one for one in HOSTS if one != name]
         assert after == before | {other: wanted}
         page.keyboard.press("Control+z")
-        page.wait_for_selector("#undo :text('are what they were')")
+        page.wait_for_selector("#undo :text('Change undone')")
     assert counts(server) == before
 
 
@@ -198,5 +198,5 @@ def test_a_group_of_the_third_level_that_is_taken_out_stays_out(
         page.wait_for_selector("#undo [data-undo]")
         assert sum(counts(server).values()) == before + total - kept
         page.keyboard.press("Control+z")
-        page.wait_for_selector("#undo :text('are what they were')")
+        page.wait_for_selector("#undo :text('Change undone')")
     assert sum(counts(server).values()) == before

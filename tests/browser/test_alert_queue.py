@@ -53,7 +53,7 @@ def test_alerts_are_triaged_by_keyboard_and_taken_back(visiting: Visiting, serve
         assert open_alerts(server) == before - 1
         assert page.evaluate("document.activeElement.matches('tr[data-row]')")
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=1 alert is what it was", timeout=60_000)
+        page.wait_for_selector("text=Change undone: 1 alert", timeout=60_000)
         assert open_alerts(server) == before
 
 
@@ -112,7 +112,7 @@ def test_a_group_is_suppressed_and_an_alert_assigned_by_keys(
         page.wait_for_selector("#undo [data-undo]")
         assert reasons(server) == ["known"]
         page.keyboard.press("Control+z")
-        page.wait_for_selector("#undo >> text=they were")
+        page.wait_for_selector("#undo >> text=Change undone")
         assert reasons(server) == []
         page.wait_for_selector("#flyout-title")
         page.keyboard.press("S")
@@ -121,7 +121,7 @@ def test_a_group_is_suppressed_and_an_alert_assigned_by_keys(
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo [data-undo]")
         page = visit.open("/ui/alerts?q=")
-        page.click("text=suppression in force")
+        page.click("text=active suppression")
         assert "known" in page.inner_text("[data-suppressions]")
     with server.analyst() as client:
         given = client.get("/api/v2/alert", params={"q": "assigned_to:bo", "rows": 1}).json()

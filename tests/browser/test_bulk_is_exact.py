@@ -89,7 +89,7 @@ def test_a_change_is_exact_while_alerts_arrive(
         page.keyboard.type("known noise")
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo [data-undo]")
-        assert f"{counted} alerts changed" in page.inner_text("#undo").replace("\u2009", "")
+        assert f"{counted} alerts updated" in page.inner_text("#undo").replace("\u2009", "")
         after = alerts(server)
         closed = {name for name, one in after.items() if one["status"] == "False Positive"}
         assert len(closed) == counted
@@ -98,7 +98,7 @@ def test_a_change_is_exact_while_alerts_arrive(
         assert len(after) > len(before)
         assert audited(server) == counted
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=are what they were")
+        page.wait_for_selector("text=Change undone")
         undone = alerts(server)
         for name in closed:
             was, now = before[name], undone[name]

@@ -85,7 +85,7 @@ def test_a_note_that_is_written_outlasts_a_server_that_goes(
         with switch.off():
             page.keyboard.press("Control+Enter")
             page.wait_for_selector("#triage[open] .failed")
-            assert "look whether it was done" in page.inner_text("#triage .failed")
+            assert "Check whether the change was saved" in page.inner_text("#triage .failed")
             page.wait_for_selector(AWAY)
             assert page.input_value("#triage [name=comment]") == "a long thought"
         until(page, "document.documentElement.dataset.away === 'false'", timeout_s=60)
@@ -94,7 +94,7 @@ def test_a_note_that_is_written_outlasts_a_server_that_goes(
         page.wait_for_selector("#undo [data-undo]")
         assert open_alerts(switch) == 0
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=are what they were")
+        page.wait_for_selector("text=Change undone")
     assert open_alerts(switch) == before
 
 
@@ -155,5 +155,5 @@ def test_a_change_that_is_refused_for_now_can_be_sent_again(
         page.wait_for_selector("#undo [data-undo]")
         assert open_alerts(switch) == before - 1
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=1 alert is what it was")
+        page.wait_for_selector("text=Change undone: 1 alert")
     assert open_alerts(switch) == before

@@ -12,7 +12,7 @@ from tests.support.served import Server, serving
 from tests.support.sysmon import story
 from tests.support.written_detections import write_detections
 
-LIES = ("Queue is clear", "Nothing matches", "No program yet")
+LIES = ("Queue is clear", "Nothing matches", "No results", "No program yet")
 
 
 @pytest.fixture(scope="module")

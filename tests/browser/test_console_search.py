@@ -107,7 +107,7 @@ def test_a_query_that_cannot_be_read_says_where(
     with visiting() as visit:
         visit.expected.append("400")
         page = visit.open("/ui/process?t=all&q=process_name:a%20AND%20(")
-        assert "cannot be read" in page.inner_text("#results")
+        assert "Invalid query" in page.inner_text("#results")
 
 
 def test_an_event_that_is_selected_is_selected_in_all_panes(

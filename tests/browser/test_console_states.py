@@ -16,10 +16,10 @@ HOST = "states.example"
 FILES = 1_200
 SEARCH = "/ui/process?t=all"
 FAILURES = {
-    403: "You may not see this",
-    429: "Too much at once",
-    500: "This did not work",
-    503: "The server cannot answer now",
+    403: "Access denied",
+    429: "Too many requests",
+    500: "Request failed",
+    503: "Server unavailable",
 }
 
 
@@ -55,7 +55,7 @@ def failing(status: int) -> Any:
     body = json.dumps({"reason": "busy", "message": "it broke"})
     part = (
         f'<div class="state error" role="alert"><h2>{FAILURES.get(status)}</h2>'
-        '<button type="button" data-action="reload">Try again</button></div>'
+        '<button type="button" data-action="reload">Retry</button></div>'
     )
 
     def answer(route: Any) -> None:
@@ -71,7 +71,7 @@ def test_a_tile_without_an_answer_says_so_and_is_asked_again_alone(visiting: Vis
         visit.page.route("**/ui/_/home/hosts*", fail)
         page = visit.open("/ui/")
         page.wait_for_selector(".tile-hosts [role=alert]")
-        assert "did not answer" in page.inner_text(".tile-hosts")
+        assert "No response from the server" in page.inner_text(".tile-hosts")
         page.wait_for_selector(".tile-sensors h2 a")
         page.unroute("**/ui/_/home/hosts*")
         page.evaluate("window.same = true")
@@ -90,7 +90,7 @@ def test_a_search_without_an_answer_keeps_what_is_there(visiting: Visiting) -> N
         page.fill("textarea[name=q]", "process_name:cmd.exe")
         page.click("button.primary")
         page.wait_for_selector("main > .error[role=alert]")
-        assert "did not answer" in page.inner_text("main > .error")
+        assert "No response from the server" in page.inner_text("main > .error")
         assert page.locator("tr[data-row]").count() == rows > 0
         page.unroute("**/ui/process?*")
         page.click("main > .error [data-action=reload]")
@@ -181,7 +181,7 @@ def test_events_that_fail_leave_the_tree_and_are_read_again(
         assert page.locator("#tree [role=row]").count() > 0
         assert page.get_attribute("#events-pane", "aria-busy") is None
         page.unroute("**/api/v6/process/stream*")
-        page.click("#undo .failed >> text=Try again")
+        page.click("#undo .failed >> text=Retry")
         until(page, "document.querySelectorAll('#events [role=row]').length > 5")
 
 

@@ -97,7 +97,7 @@ def test_a_link_of_a_long_query_is_short_and_shows_the_same(visiting: Visiting) 
         assert len(theirs.page.input_value("textarea[name=q]")) > 2_000
         theirs.expected.append("404")
         theirs.open("/ui/s/forgotten")
-        assert "no such thing" in theirs.page.inner_text("main")
+        assert "Not found" in theirs.page.inner_text("main")
 
 
 def test_a_copied_call_asks_for_the_same_and_runs_nothing(

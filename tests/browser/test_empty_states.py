@@ -50,7 +50,7 @@ def test_an_empty_server_says_how_to_send_and_what_it_says_works(
     with visiting(cookie=None, extra_http_headers=outsider) as visit:
         for path in LISTS:
             page = visit.open(path)
-            assert "No host of your sensor groups has sent anything" in page.inner_text("main")
+            assert "No host in your sensor groups has sent data" in page.inner_text("main")
             assert page.locator("[data-no-data] pre").count() == 0
     script = command.replace("data/tls/cert.pem", str(server.certificate))
     environment = {"INGEST": server.ingest_token, "PATH": "/usr/bin:/bin"}
@@ -73,8 +73,8 @@ def test_what_is_hidden_whole_is_said_where_the_server_counts_it(
     with visiting(cookie=None, extra_http_headers=outsider) as visit:
         page = visit.open("/ui/process?t=all&q=process_name:powershell.exe")
         settled(page)
-        assert "All of it is hidden by your permissions" in page.inner_text("main")
-        assert "1 that match are on hosts" in page.inner_text("main .state")
+        assert "All results are hidden by your permissions" in page.inner_text("main")
+        assert "Matches on hosts that you cannot see: 1" in page.inner_text("main .state")
         assert "hidden<i>" not in page.inner_text("main")
         assert violations(page) == []
         page = visit.open("/ui/process?t=all&q=process_name:none.exe")

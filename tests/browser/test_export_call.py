@@ -58,7 +58,7 @@ def test_its_answer_has_the_alerts_of_the_page(
 def test_where_there_is_none_the_menu_says_why(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/alerts?q=(")
-        assert "No export call: the query cannot be read" in menu(page).inner_text()
+        assert "No export call: the query is invalid" in menu(page).inner_text()
         assert page.locator("#menu [data-menu-key=x]").count() == 0
 
 

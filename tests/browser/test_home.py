@@ -63,15 +63,15 @@ def test_the_charts_show_the_time_that_is_chosen_and_lead_to_it(
         page.select_option("#t", "-7d")
         page.click("form.queue-line button")
         page.wait_for_url(f"{visit.url}/ui/?**t=-7d")
-        page.wait_for_selector(".tile-over-time figcaption :text('6 h a bar')")
-        assert f"{total} made, last 7 days" in page.inner_text(".tile-over-time header")
+        page.wait_for_selector(".tile-over-time figcaption :text('6 h per bar')")
+        assert f"{total} detected, last 7 days" in page.inner_text(".tile-over-time header")
         page.wait_for_selector(".tile-starts header :text('last 7 days')")
         for tile in ("over-time", "starts"):
             href = page.get_attribute(f".tile-{tile} h2 a", "href")
             assert "t=-7d" in (href or "")
         page.goto(f"{visit.url}/ui/?t=2026-01-01T00:00:00Z..2026-03-01T00:00:00Z")
-        page.wait_for_selector(".tile-over-time figcaption :text('24 h a bar')")
-        assert "0 made" in page.inner_text(".tile-over-time header")
+        page.wait_for_selector(".tile-over-time figcaption :text('24 h per bar')")
+        assert "0 detected" in page.inner_text(".tile-over-time header")
 
 
 def test_a_time_without_a_beginning_is_refused_with_its_place(server: Server) -> None:
@@ -164,7 +164,7 @@ def test_a_group_has_a_home_page_of_its_own_hosts(visiting: Visiting, server: Se
         page.click("button:text('Show')")
         page.wait_for_url(f"**/ui/?group={group}&**")
         page.wait_for_selector(".tile-sensors h2 a")
-        assert "1 known" in page.inner_text(".tile-sensors")
+        assert "1 total" in page.inner_text(".tile-sensors")
         page.wait_for_selector(".tile-starts h2 a")
         assert page.locator(".tile-storage").count() == 0  # it is of no group
         page.click(".tile-sensors h2 a")

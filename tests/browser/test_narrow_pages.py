@@ -21,7 +21,7 @@ FEW = (
 ALL = tuple((size, path) for size in SIZES for path in SCREENS)
 ROWS = "tr[data-flyout], .windowed-row:not([hidden])"
 TIMES = r"\d[\d ]* ms|\d+ (?:[smhd]|min)\b|[\d-]+ \d\d:\d\d\S*|\d\d:\d\d:\S+"
-VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b|[\d.]+(?= records a second)"
+VARIES = rf"{TIMES}|[\d.]+ [kMGT]?B\b|\b[0-9a-f]{{16}}\b|[\d.]+(?= records/s)"
 """Matches values that differ between two reads of a page: times, disk space, request number, and
 ingest rate."""
 LATER = r"(?<=Alerts), [\d ]+ open"

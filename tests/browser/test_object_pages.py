@@ -98,10 +98,10 @@ def test_a_clear_queue_says_when_the_last_alert_was_made(server: Server) -> None
     for name, roles in (("sees-a-host", {group: Role.VIEWER}), ("sees-nothing", {})):
         with server.client(**{"X-Auth-Token": hire(server, name, roles)}) as client:
             texts[name] = client.get("/ui/alerts").text
-        assert "behind what comes in" not in texts[name]  # a figure over all hosts
+        assert "detection is" not in texts[name]  # a figure over all hosts
     assert "Queue is clear" in texts["sees-a-host"]
-    assert "None was ever made." in texts["sees-a-host"]
-    assert "No host of your sensor groups has sent anything" in texts["sees-nothing"]
+    assert "No alerts so far." in texts["sees-a-host"]
+    assert "No host in your sensor groups has sent data" in texts["sees-nothing"]
 
 
 def test_an_alert_is_copied_as_text_for_a_ticket(visiting: Visiting) -> None:
@@ -140,11 +140,11 @@ def test_watchlists_say_what_they_do_and_are_deleted_by_name(
         page = visit.open("/ui/watchlists")
         row = page.locator(f"tr[data-row='{number}']")
         count = str(len(found_in(server, query)))
-        assert row.locator("[data-label='Alerts of 7 days']").inner_text().split()[0] == count
-        assert row.locator("[data-label='False positives']").inner_text() == "100 %"
-        assert row.locator("[data-label=Does]").inner_text().split() == ["alert", "syslog"]
+        assert row.locator("[data-label='Alerts (7 days)']").inner_text().split()[0] == count
+        assert row.locator("[data-label='False positives']").inner_text() == "100%"
+        assert row.locator("[data-label=Actions]").inner_text().split() == ["alert", "syslog"]
         assert row.locator("[data-label=Owner]").inner_text() not in {"", "–"}
-        assert row.locator("[data-label='Hits of 7 days']").inner_text().split()[0] != "0"
+        assert row.locator("[data-label='Hits (7 days)']").inner_text().split()[0] != "0"
         shown = visit.open(f"/ui/watchlists/{number}")
         kinds = shown.locator("tr[data-kind]")
         assert kinds.count() == 4
@@ -174,7 +174,7 @@ def test_a_value_that_makes_noise_is_left_out_with_a_press(
         assert sender.post("/api/v1/ingest", json=story(host).records).is_success
     with visiting() as visit:
         page = visit.open(f"/ui/watchlists/new?q=hostname:{host}")
-        page.wait_for_selector("h3:text('Leave out')")
+        page.wait_for_selector("h3:text('Exclude')")
         before = page.inner_text("[data-result] .figures b")
         page.click("[data-result] button >> nth=0")
         wait_for(lambda: page.inner_text("[data-result] .figures b") != before, True, 60.0)

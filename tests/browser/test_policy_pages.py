@@ -383,7 +383,7 @@ def test_an_import_of_rules_is_shown_before_it_is_done(visiting: Visiting, serve
         page.wait_for_selector("#import [data-tried] li")
         shown = page.inner_text("#import [data-tried]")
         assert "1 new" in shown
-        assert "1 refused" in shown
+        assert "1 rejected" in shown
         assert "document#2:11 <b>broken" in shown
         with server.analyst() as client:
             assert client.get(f"/api/v1/sigma/{number}").status_code == 404
@@ -420,13 +420,13 @@ def test_a_rule_says_what_it_asks_and_how_many_of_its_alerts_were_false(
         ]
         fields = page.locator("[data-fields] li").all_inner_texts()
         assert [one.split() for one in fields] == [
-            ["CallTrace", "judged", "as", "it", "comes", "in,", "not", "stored"],
+            ["CallTrace", "evaluated", "on", "arrival,", "not", "stored"],
             ["Image"],
         ]
-        assert "100 % of 1 closed alerts" in page.inner_text("main")
+        assert "100% of 1 closed alerts" in page.inner_text("main")
         query = page.inner_text("[data-rule-query]")
-        assert "no part of the rule can be asked" in query
+        assert "the rule cannot be expressed" in query
         assert 'CallTrace contains "<i>"' in query
         page = visit.open("/ui/sigma")
         row = page.locator("tr", has=page.locator(f"a[href='/ui/sigma/{number}']"))
-        assert row.locator("[data-label='False positives']").inner_text() == "100 %"
+        assert row.locator("[data-label='False positives']").inner_text() == "100%"

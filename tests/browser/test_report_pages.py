@@ -61,7 +61,7 @@ def test_a_feed_names_what_was_broken_in_it(visiting: Visiting, feed: int) -> No
         page = visit.open(f"/ui/feeds/{feed}")
         page.click("details.partial summary")
         assert "999.1.1.1" in page.inner_text("details.partial")
-        assert "none kept" in page.inner_text("main")
+        assert "none" in page.inner_text("main")
         assert page.locator("[data-key=Y]").count() == 1
 
 
@@ -73,10 +73,10 @@ def test_reports_that_match_are_ignored_as_counted(
         page = visit.open("/ui/reports?q=title:loader")
         page.keyboard.press("I")
         page.wait_for_selector("#ignore[open]")
-        assert "to be ignored: 2" in page.inner_text("#ignore")
+        assert "to ignore: 2" in page.inner_text("#ignore")
         assert page.evaluate("document.activeElement.textContent") == "Cancel"
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("#undo :text('Ignored: 2')")
+        page.wait_for_selector("#undo :text('Reports ignored: 2')")
         assert page.locator("tr[data-row] .chip").count() == 2
     found = ignored(server)
     assert {name for name, is_ignored in found.items() if is_ignored} == {"r0", "r1"}
@@ -108,12 +108,12 @@ def test_a_report_has_a_page_with_what_its_indicators_hit(
         page = visit.open("/ui/feeds")
         line = page.locator(f"tr[data-row='{number}']")
         assert "md5 1" in line.locator("[data-label=Indicators]").inner_text()
-        assert line.locator("[data-label='Hits of 7 days']").inner_text().split()[0] == "1"
+        assert line.locator("[data-label='Hits (7 days)']").inner_text().split()[0] == "1"
         page = visit.open(f"/ui/feeds/{number}")
         page.click("tbody a")
         page.wait_for_selector("h1:has-text('Of it <b>')")
         first = page.locator("tbody tr").nth(0)
-        assert first.locator("[data-label='Processes hit']").inner_text() == "1"
+        assert first.locator("[data-label='Matching processes']").inner_text() == "1"
         first.locator("a").click()
         page.wait_for_selector(f"text={host}")
 
@@ -146,7 +146,7 @@ def test_a_feed_makes_alerts_once_they_are_switched_on_and_can_be_changed(
         with page.expect_navigation():
             page.keyboard.press("Control+Enter")
         page.wait_for_selector("h1 >> text=By another name")
-        assert "one is kept" in page.inner_text("main form")
+        assert "stored; changing the host" in page.inner_text("main form")
         assert "secret of a feed" not in page.content()
     with server.analyst() as client:
         kinds = client.get(f"/api/v1/feed/{feed}/action_type").json()
@@ -179,7 +179,7 @@ def test_who_may_not_change_a_feed_sees_who_may(
         assert page.locator("main form").count() == 0
         for one in page.locator("[data-kind] button, .toolbar button").all():
             assert one.get_attribute("aria-disabled") == "true"
-            assert "may do this" in (one.get_attribute("title") or "")
+            assert "Requires" in (one.get_attribute("title") or "")
 
 
 def test_a_feed_is_deleted_with_its_reports(visiting: Visiting, server: Server, feed: int) -> None:

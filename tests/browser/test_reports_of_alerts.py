@@ -65,10 +65,10 @@ def test_reports_are_ignored_with_their_alerts_and_heard_again(
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#undo [data-undo]")
         said = page.inner_text("#undo")
-        assert "2 alerts changed: resolved · 1 report ignored" in said
+        assert "2 alerts updated: resolved · 1 report ignored" in said
         assert ignored(server)
         page.keyboard.press("Control+z")
-        page.wait_for_selector("text=2 alerts are what they were · 1 report counts again")
+        page.wait_for_selector("text=Change undone: 2 alerts · 1 report no longer ignored")
         assert not ignored(server)
 
 
@@ -89,7 +89,7 @@ def test_what_was_so_already_is_said(visiting: Visiting) -> None:
             page.keyboard.press("q")
             page.wait_for_selector(SENDS)
             page.keyboard.press("Control+Enter")
-            page.wait_for_selector("text=0 alerts changed: unresolved · 1 already so")
+            page.wait_for_selector("text=0 alerts updated: reopened · 1 unchanged")
 
 
 def test_an_analyst_reads_who_may_ignore_reports(visiting: Visiting, server: Server) -> None:
@@ -109,4 +109,4 @@ def test_an_analyst_reads_who_may_ignore_reports(visiting: Visiting, server: Ser
         page.keyboard.press("r")
         page.wait_for_selector(SENDS)
         assert page.is_disabled("[name=set_ignored]")
-        assert "Global administrators may do this" in page.inner_text(OFFER)
+        assert "Requires a global administrator" in page.inner_text(OFFER)

@@ -35,7 +35,7 @@ def test_a_folder_is_tried_then_added(visiting: Visiting, server: Server, tmp_pa
         shown = page.inner_text("#import [data-tried]")
         assert "2 new" in shown
         assert f"{tmp_path.name}/two.yaml#2:11 broken" in shown
-        assert shown.index("refused") < shown.index(f"{tmp_path.name}/inner/one.yml#1:1")
+        assert shown.index("rejected") < shown.index(f"{tmp_path.name}/inner/one.yml#1:1")
         with server.analyst() as client:
             assert client.get(f"/api/v1/sigma/{NUMBER.format(9101)}").status_code == 404
         page.keyboard.press("Control+Enter")
@@ -64,6 +64,6 @@ def test_what_is_no_rule_or_too_much_is_not_sent(visiting: Visiting, tmp_path: P
         page = visit.open("/ui/sigma")
         page.keyboard.press("n")
         page.set_input_files("#import input[accept]", tmp_path / "notes.txt")
-        page.wait_for_selector("#import [role=alert] :text('No file is named')")
+        page.wait_for_selector("#import [role=alert] :text('No *.yml')")
         page.set_input_files("#import input[accept]", tmp_path / "large.yml")
         page.wait_for_selector("#import [role=alert] :text('At most')")

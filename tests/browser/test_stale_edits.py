@@ -72,7 +72,7 @@ def test_who_saves_second_sees_theirs_and_mine_and_chooses(
         assert violations(page) == []
         assert violations_in_the_dark(page) == []
         page.emulate_media(color_scheme="light")
-        page.click("#stale button:text('Take theirs')")
+        page.click("#stale button:text('Use theirs')")
         page.wait_for_selector("html[data-ready]")
         page.wait_for_selector("#stale", state="detached")
         assert page.input_value(f"[name={member}]").endswith("theirs")

@@ -323,7 +323,7 @@ def test_a_turned_name_is_in_its_true_order_in_list_tree_map_title_facet_and_cop
             page.keyboard.press("ArrowRight")
         page.keyboard.press("c")
         assert page.evaluate("window.copied") == [TURNED]
-        assert "are not seen" in page.inner_text("#undo")
+        assert "invisible" in page.inner_text("#undo")
         page = visit.open(f"/ui/process/{known['turned']}")
         visit.settle()
         assert SHOWN in page.title()

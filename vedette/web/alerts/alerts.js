@@ -12,8 +12,8 @@ import { adoptKept, prefer } from "./preferences.js";
 const grid = document.querySelector("table.queue");
 const dialog = document.getElementById("triage");
 const form = dialog?.querySelector("form");
-const WORDS = { Resolved: _("Resolve "), "False Positive": _("Close as false positive "), "In Progress": _("Take "), Unresolved: _("Reopen "), "": _("Add a note to ") };
-const DONE = { Resolved: _("resolved"), "False Positive": _("false positive"), "In Progress": _("in progress"), Unresolved: _("unresolved") };
+const WORDS = { Resolved: _("Resolve "), "False Positive": _("Close as false positive "), "In Progress": _("Assign to me: "), Unresolved: _("Reopen "), "": _("Add a note to ") };
+const DONE = { Resolved: _("resolved"), "False Positive": _("false positive"), "In Progress": _("in progress"), Unresolved: _("reopened") };
 let last = null;
 let pending = null;
 
@@ -76,7 +76,7 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
   const counted = dialog.querySelector("[data-counted]");
   const button = dialog.querySelector("[data-submit]");
   title.textContent = `${word}…`;
-  counted.textContent = _("Counting …");
+  counted.textContent = _("Counting…");
   button.disabled = true;
   openDialog(dialog);
   if (field) form.elements[field].focus();
@@ -87,15 +87,15 @@ async function ask({ triage: status, assign, word = WORDS[status], ask: field, s
     title.textContent = `${word}${alerts}`;
     counted.textContent = [
       _`${alerts} on ${many(found.hosts, _("host"), _("hosts"))}`,
-      found.selects_all && _("no condition: every alert"),
-      found.oldest && _`the oldest of ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
-      found.assigned_to_others && _`${number(found.assigned_to_others)} assigned to somebody`,
-      found.not_permitted && _`${number(found.not_permitted)} more you may not change`,
+      found.selects_all && _("no filter: all alerts"),
+      found.oldest && _`oldest: ${found.oldest.slice(0, 16).replace("T", " ")}Z`,
+      found.assigned_to_others && _`${number(found.assigned_to_others)} assigned to others`,
+      found.not_permitted && _`${number(found.not_permitted)} more that you cannot change`,
     ].filter(Boolean).join(" · ");
     button.disabled = !found.alerts;
     offer("set_ignored", found.reports);
     pending.refused = found.not_permitted;
-    explain("suppress", _`(${alerts} would not have been made)`);
+    explain("suppress", _`(${alerts} would have been suppressed)`);
     explain("set_ignored", `(${many(found.reports, _("report"), _("reports"))})`);
     return found;
   });
@@ -108,7 +108,7 @@ function calls({ body, snapshot, expected, selectsAll, status, suppress }) {
   if (fields.get("set_ignored")) given.set_ignored = true;
   if (selectsAll) given.allow_all = true; // the dialog says so
   const sent = [["POST", "/api/v1/alerts", { ...body, snapshot, expected, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value)) }]];
-  if (fields.get("suppress") && suppress) sent.push(["POST", "/api/v1/alert/suppression", { query: suppress.join(" OR "), name: "From the queue of alerts", reason: given.comment ?? "" }]);
+  if (fields.get("suppress") && suppress) sent.push(["POST", "/api/v1/alert/suppression", { query: suppress.join(" OR "), name: "From the alert queue", reason: given.comment ?? "" }]);
   return sent;
 }
 
@@ -123,10 +123,10 @@ async function submit() {
   const kept = suppression && (await attempt(() => call(...suppression)));
   const same = about.expected - found.changed;
   const result = [
-    `${_`${many(found.changed, _("alert"), _("alerts"))} changed`}${about.status ? `: ${DONE[about.status]}` : ""}`,
+    `${_`${many(found.changed, _("alert"), _("alerts"))} updated`}${about.status ? `: ${DONE[about.status]}` : ""}`,
     found.reports && _`${many(found.reports, _("report"), _("reports"))} ignored`,
-    same && _`${number(same)} already so`,
-    about.refused && _`${number(about.refused)} more you may not change`,
+    same && _`${number(same)} unchanged`,
+    about.refused && _`${number(about.refused)} more that you cannot change`,
   ];
   const changed = [result.filter(Boolean).join(" · "), found.action_id, kept?.id];
   if (leave(about.rows, about.status)) return sayChanged(...changed);
@@ -149,7 +149,7 @@ function sayChanged(text, action, suppression) {
   done(text, action ? async () => {
     if (suppression) await call("DELETE", `/api/v1/alert/suppression/${suppression}`);
     const undone = await call("POST", `/api/v1/undo/${action}`);
-    sessionStorage.setItem("done", [many(undone.restored, _("alert is what it was"), _("alerts are what they were")), undone.reports && many(undone.reports, _("report counts again"), _("reports count again"))].filter(Boolean).join(" · "));
+    sessionStorage.setItem("done", [_`Change undone: ${many(undone.restored, _("alert"), _("alerts"))}`, undone.reports && many(undone.reports, _("report no longer ignored"), _("reports no longer ignored"))].filter(Boolean).join(" · "));
     location.reload();
   } : null);
 }
@@ -206,7 +206,7 @@ if (grid) {
   grid.addEventListener("selection", () => mark(last));
 }
 
-bind("X", _("Select the group of the row"), () => {
+bind("X", _("Select the row's group"), () => {
   const row = (last ?? grid?.querySelector("tr.open"))?.parentElement.querySelector("tr.group");
   if (row) {
     select(row);

@@ -205,7 +205,7 @@ async def workflow(
     change = _workflow_request(body)
     ids = await run_search(request, here, work)
     if len(ids) > WORKFLOW_ALERTS_MAX:
-        raise BadRequestError(f"a job changes at most {WORKFLOW_ALERTS_MAX:,} alerts")
+        raise BadRequestError(f"a job can update at most {WORKFLOW_ALERTS_MAX:,} alerts")
     job = msgspec.structs.replace(change, ids=ids)
     job_id = await to_thread.run_sync(lambda: _begin(here, caller, job))
     return json_answer({"request_id": str(job_id)})
@@ -253,7 +253,7 @@ def _workflow_request(body: dict[str, Any]) -> WorkflowRequest:
         note_text(body) if body.get("note") is not None else "",
     )
     if not (change.status or change.determination or change.note or change.closure_reason):
-        raise BadRequestError("status: is missing, and so are determination and note")
+        raise BadRequestError("status, determination or note: one is required")
     return change
 
 
@@ -270,5 +270,5 @@ def note_text(body: dict[str, Any]) -> str:
     """Returns the member `note`. Raises BadRequestError."""
     text = body.get("note")
     if not isinstance(text, str) or not text.strip() or len(text) > ALERT_NOTE_CHARS_MAX:
-        raise BadRequestError(f"note: must be a text of 1 to {ALERT_NOTE_CHARS_MAX} characters")
+        raise BadRequestError(f"note: must be a string of 1 to {ALERT_NOTE_CHARS_MAX} characters")
     return text

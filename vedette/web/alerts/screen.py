@@ -93,6 +93,8 @@ GROUPS: Final = {
     "assigned": ("assigned_to", "assigned_to"),
 }
 """Maps grouping of the queue to the grouping of the search and the field of its values."""
+GROUP_LABELS: Final = {one: "assignee" if one == "assigned" else one for one in GROUPS}
+"""Maps grouping of the queue to its label."""
 
 _FACETS: Final = ("status", "hostname", "assigned_to", "level")
 _COLUMNS: Final = (
@@ -203,7 +205,7 @@ async def alerts(request: Request, here: Here, scope: Within) -> Response:
         label_of=label_of,
         levels=levels,
         spans=_SPANS,
-        groups=list(GROUPS),
+        groups=GROUP_LABELS,
         narrows={field: one for one, (_, field) in GROUPS.items()},
         statuses=STATUSES,
         phases=PHASES,

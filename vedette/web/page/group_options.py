@@ -10,7 +10,7 @@ from vedette.record.objects.sensor_group import EventExclusion, GroupOptions, Is
 
 Kind = Literal["flag", "number", "text", "choice", "rows", "hosts", "exclusions"]
 
-_OFF: Final = "Off: rules and searches over {} find nothing new of these hosts."
+_OFF: Final = "Off: rules and searches get no new data on {} from these hosts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,70 +38,70 @@ class Shown:
 _COLLECTED: Final = (
     ("collect_processes", "Process starts and ends", "processes"),
     ("collect_netconns", "Network connections", "connections and domains"),
-    ("collect_filemods", "Changes of files", "files"),
-    ("collect_filewritemd5s", "Hashes of files that are written", "hashes of written files"),
-    ("collect_nonbinary_filewrites", "Also of files that are no programs", "documents and scripts"),
+    ("collect_filemods", "File changes", "files"),
+    ("collect_filewritemd5s", "Hashes of written files", "hashes of written files"),
+    ("collect_nonbinary_filewrites", "Non-binary file writes", "documents and scripts"),
     ("collect_moduleloads", "Loaded modules", "modules"),
-    ("collect_regmods", "Changes of the registry", "the registry"),
-    ("collect_cross_procs", "Access to other processes", "opened processes and remote threads"),
+    ("collect_regmods", "Registry changes", "the registry"),
+    ("collect_cross_procs", "Cross-process access", "opened processes and remote threads"),
     ("collect_usercontext", "Users", "users"),
-    ("collect_amsi", "Scripts as Windows scans them", "scripts"),
+    ("collect_amsi", "Scripts scanned by AMSI", "scripts"),
 )
 _VERSION: Final = (
-    "A version, 'latest', or 'Manual': sensors keep what they have. Others are installed in time."
+    "A version, 'latest', or 'Manual' to keep installed versions. Sensors update over time."
 )
 
 SECTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
-    "What sensors report": tuple(
+    "Event collection": tuple(
         Option(name, heading, _OFF.format(what)) for name, heading, what in _COLLECTED
     ),
-    "What is left out": (
+    "Exclusions": (
         Option(
             "event_exclusions",
-            "Events of programs",
-            "A line each: kinds, a space, the path of the program with * and ?. "
-            f"Kinds: {', '.join(sorted(LIST_OF_EVENT))}. What is left out is never stored, and "
-            "nothing fires on it.",
+            "Events by program",
+            "One per line: event types, a space, the program path with * and ?. "
+            f"Types: {', '.join(sorted(LIST_OF_EVENT))}. Excluded events are never stored or "
+            "matched.",
             "exclusions",
         ),
         Option(
             "filter_known_dlls",
-            "Loads of Windows' own libraries",
-            "On: loads of KnownDLLs by their full path are not stored.",
+            "Skip Windows KnownDLLs",
+            "On: loads of KnownDLLs from their standard paths are not stored.",
         ),
     ),
     "Response": (
         Option(
             "banning_enabled",
             "Enforce bans",
-            "Off: banned programs start on these hosts, from the next check-in on.",
+            "Off: from the next check-in, banned programs can start on these hosts.",
         ),
         Option(
             "isolation_exclusions",
-            "What an isolated host may still reach",
-            "A line each: address or address:port, a space, a name. With # before it, it is kept "
-            "and not used. Hosts that are isolated now learn of it at their next check-in.",
+            "Allowed connections during isolation",
+            "One per line: address or address:port, a space, a name. A leading # disables a line. "
+            "Isolated hosts apply changes at their next check-in.",
             "hosts",
         ),
     ),
-    "Copies of programs": (
+    "File uploads": (
         Option(
             "collect_storefiles",
-            "Send every new program",
-            "On: every program that is new to the server leaves these hosts.",
+            "Upload every new binary",
+            "On: these hosts upload every binary that is new to the server.",
         ),
         Option(
             "binary_orders",
-            "Orders of programs",
-            "off: none leaves. asked: one that somebody asks for. unsigned: those without a "
-            "signature by themselves, too.",
+            "Binary requests",
+            "off: no uploads. asked: requested binaries only. unsigned: also all binaries without "
+            "a signature.",
             "choice",
             BINARY_ORDERS,
         ),
         Option(
             "binary_quota_bytes",
-            "Bytes that the server keeps",
-            "0: as many as fit. Less: the copies that were asked for least go.",
+            "Stored bytes on the server",
+            "0: no group limit. Above the limit, the least requested binaries are deleted.",
             "number",
         ),
     ),
@@ -109,7 +109,7 @@ SECTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
         Option(
             "checkin_interval_s",
             "Seconds between check-ins",
-            "0: the server's setting. Isolation and bans reach a host that much later at most.",
+            "0: the server's setting. Isolation and bans take effect after at most this time.",
             "number",
         ),
         Option("sensor_version_windows", "Windows", _VERSION, "text"),
@@ -117,42 +117,42 @@ SECTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
         Option("sensor_version_linux", "Linux", _VERSION, "text"),
         Option(
             "max_licenses",
-            "Hosts at most",
-            "-1: half of the server's. Further hosts are refused at enrolment.",
+            "Maximum number of hosts",
+            "-1: half of the server's limit. Enrollment of more hosts is rejected.",
             "number",
             least=-1,
         ),
         Option(
             "sensor_exe_name",
-            "Name of the sensor's program",
-            "Empty: its own. For installers from now on; hosts that have one keep its name.",
+            "Sensor program name",
+            "Empty: the default. Applies to new installers; installed sensors keep their name.",
             "text",
         ),
     ),
-    "Room on the hosts": (
+    "Disk usage on hosts": (
         Option(
             "quota_eventlog_bytes",
-            "Bytes of events",
-            "What a host keeps while the server cannot be reached; the oldest go first.",
+            "Event bytes",
+            "Limit while the server is unreachable. The oldest events are deleted first.",
             "number",
         ),
         Option(
             "quota_eventlog_percent",
-            "Percent of the disk for events",
-            "The smaller of both counts.",
+            "Event share of the disk (%)",
+            "The smaller of the two limits applies.",
             "number",
             most=100,
         ),
         Option(
             "quota_storefile_bytes",
-            "Bytes of copies of programs",
-            "What waits on a host to be sent.",
+            "Binary bytes",
+            "Limit for binaries that wait for upload.",
             "number",
         ),
         Option(
             "quota_storefile_percent",
-            "Percent of the disk for copies",
-            "The smaller of both counts.",
+            "Binary share of the disk (%)",
+            "The smaller of the two limits applies.",
             "number",
             most=100,
         ),
@@ -161,29 +161,29 @@ SECTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
         Option(
             "alert_criticality",
             "Criticality",
-            "1 to 5: weighs the risk of these hosts; it stands in their alerts from now on.",
+            "1 to 5: weight of these hosts' risk. Included in their new alerts.",
             "number",
             most=100,
         ),
         Option(
             "pseudonymise_users",
-            "Names of users under pseudonyms",
-            "From now on; what is stored stays as it is, so a user has two names in searches.",
+            "Pseudonymize user names",
+            "Applies to new data. Stored data is unchanged, so searches show two names for a user.",
         ),
         Option(
             "secret_patterns",
-            "Secrets in texts",
-            "RE2 expressions, a line each: what they match is stored under pseudonyms from now on.",
+            "Secret patterns",
+            "RE2 expressions, one per line. Matching text in new data is stored as a pseudonym.",
             "rows",
         ),
     ),
-    "Kept for clients, without effect here": (
+    "For API compatibility only, no effect": (
         Option("address_resolution_hint", "Address family", "", "choice", ("", "ipv4", "ipv6")),
         Option("collect_emet_events", "EMET events", ""),
         Option("collect_moduleinfo", "Module information", ""),
         Option("datastore_server", "Data store", "", "text"),
         Option("process_filter_level", "Process filter level", "", "number", most=100),
-        Option("server_cert_id", "Certificate of the server", "", "number"),
+        Option("server_cert_id", "Server certificate", "", "number"),
         Option("tamper_level", "Tamper level", "", "number", most=100),
         Option("vdi_enabled", "VDI", ""),
     ),

@@ -33,29 +33,30 @@ _BOX: Final = Markup('<span class="box">{}</span>')
 _VALUE: Final = Markup('<bdi dir="ltr"{}>{}{}</bdi>')
 _TITLE: Final = Markup(' title="{}"')
 _MIXED: Final = Markup(
-    '<span class="badge warn" title="Letters of several scripts that look alike">mixed</span>'
+    '<span class="badge warn" title="Contains look-alike letters from several scripts">'
+    "mixed scripts</span>"
 )
-MORE: Final = "{1} characters more"
+MORE: Final = "{1} more characters"
 _REST: Final = Markup(
     '{}<details class="rest"><summary>{}</summary><bdi dir="ltr">{}</bdi></details>'
 )
 _GAP: Final = Markup('<span class="gap">…</span>')
 _MARK: Final = Markup("<mark>{}</mark>")
 _ATTRIBUTE: Final = Markup(' {}="{}"')
-_ANALYSTS: Final = "Analysts of a sensor group may do this"
-_GLOBAL: Final = "Global administrators may do this"
-_OWNER: Final = "Its owner and global administrators may do this"
+_ANALYSTS: Final = "Requires the Analyst role in a sensor group"
+_GLOBAL: Final = "Requires a global administrator"
+_OWNER: Final = "Requires the owner or a global administrator"
 _EVERYWHERE: Final = {
-    Role.ANALYST: "Analysts of every sensor group may do this",
-    Role.ADMINISTRATOR: "Administrators of every sensor group may do this",
+    Role.ANALYST: "Requires the Analyst role in every sensor group",
+    Role.ADMINISTRATOR: "Requires the Administrator role in every sensor group",
 }
 _OF_ITS_GROUP: Final = {
-    Role.ANALYST: "Analysts of its sensor group may do this",
-    Role.ADMINISTRATOR: "Administrators of its sensor group may do this",
+    Role.ANALYST: "Requires the Analyst role in its sensor group",
+    Role.ADMINISTRATOR: "Requires the Administrator role in its sensor group",
 }
 _SOMEWHERE: Final = {
     Role.ANALYST: _ANALYSTS,
-    Role.ADMINISTRATOR: "Administrators of a sensor group may do this",
+    Role.ADMINISTRATOR: "Requires the Administrator role in a sensor group",
 }
 WHO: Final = (
     _GLOBAL,

@@ -24,23 +24,23 @@ class Entry:
 
 
 ENTRIES: Final[tuple[Entry, ...]] = (
-    Entry("/ui/", "Home", "home", "h", "Watch"),
-    Entry("/ui/alerts", "Alerts", "bell", "a", "Watch"),
-    Entry("/ui/process", "Process search", "search", "p", "Watch"),
-    Entry("/ui/log", "Logs", "table", "e", "Watch"),
-    Entry("/ui/binary", "Programs", "binary", "b", "Watch"),
+    Entry("/ui/", "Home", "home", "h", "Monitor"),
+    Entry("/ui/alerts", "Alerts", "bell", "a", "Monitor"),
+    Entry("/ui/process", "Process search", "search", "p", "Monitor"),
+    Entry("/ui/log", "Logs", "table", "e", "Monitor"),
+    Entry("/ui/binary", "Programs", "binary", "b", "Monitor"),
     Entry("/ui/watchlists", "Watchlists", "watchlist", "w", "Detect", Right.VIEW),
     Entry("/ui/sigma", "Sigma rules", "rule", "r", "Detect", Right.VIEW),
     Entry("/ui/feeds", "Feeds", "feed", "f", "Detect", Right.VIEW),
-    Entry("/ui/sensors", "Sensors", "sensor", "s", "Act"),
-    Entry("/ui/jobs", "Update jobs", "job", "j", "Act", Right.VIEW),
-    Entry("/ui/bans", "Bans", "ban", "x", "Act", Right.VIEW),
-    Entry("/ui/filters", "Ingress filters", "filter", "i", "Act", Right.VIEW),
-    Entry("/ui/data", "Data and health", "data", "d", "Run", Right.ADMINISTER),
-    Entry("/ui/access", "Access", "users", "u", "Run", Right.ADMINISTER),
-    Entry("/ui/audit", "Audit log", "audit", "l", "Run", Right.ADMINISTER),
-    Entry("/ui/settings", "Settings", "settings", ",", "Run", Right.ADMINISTER),
-    Entry("/ui/me", "Your preferences", "user", "m", "Run"),
+    Entry("/ui/sensors", "Sensors", "sensor", "s", "Respond"),
+    Entry("/ui/jobs", "Update jobs", "job", "j", "Respond", Right.VIEW),
+    Entry("/ui/bans", "Bans", "ban", "x", "Respond", Right.VIEW),
+    Entry("/ui/filters", "Ingress filters", "filter", "i", "Respond", Right.VIEW),
+    Entry("/ui/data", "Data and health", "data", "d", "Administer", Right.ADMINISTER),
+    Entry("/ui/access", "Access", "users", "u", "Administer", Right.ADMINISTER),
+    Entry("/ui/audit", "Audit log", "audit", "l", "Administer", Right.ADMINISTER),
+    Entry("/ui/settings", "Settings", "settings", ",", "Administer", Right.ADMINISTER),
+    Entry("/ui/me", "Your preferences", "user", "m", "Administer"),
 )
 """Entries in display order. A new screen adds its line here."""
 

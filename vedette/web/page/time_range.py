@@ -47,10 +47,10 @@ def time_range(text: str, now_us: int) -> TimeRange:
         return TimeRange(text, now_us - int(relative[1]) * _UNIT_US[relative[2]], 0)
     low, found, high = text.partition("..")
     if not found:
-        raise BadRequestError(f"t: {text[:40]!r} is no time range")
+        raise BadRequestError(f"t: {text[:40]!r} is not a valid time range")
     since_us, until_us = _moment(low), _moment(high)
     if since_us and until_us and since_us > until_us:
-        raise BadRequestError("t: ends before it begins")
+        raise BadRequestError("t: the end is before the start")
     return TimeRange(text, since_us, until_us)
 
 
@@ -81,7 +81,7 @@ def _moment(text: str) -> int:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise BadRequestError(f"t: {text[:40]!r} is no time") from None
+        raise BadRequestError(f"t: {text[:40]!r} is not a valid time") from None
     return round(found.replace(tzinfo=found.tzinfo or UTC).timestamp() * 1_000_000)
 
 

@@ -43,7 +43,7 @@ def condition_lines(node: Node) -> Iterator[Line]:
             case FieldTest(field=field, test=test):
                 yield depth, f"{field} {_said(test)}"
             case Keyword(test=test):
-                yield depth, f"any value {_said(test)}"
+                yield depth, f"any field {_said(test)}"
             case _:
                 assert_never(one)
 
@@ -64,11 +64,11 @@ def _said(test: Test) -> str:
         case IsNull():
             return "is empty"
         case Exists(wanted=wanted):
-            return "is there" if wanted else "is not there"
+            return "exists" if wanted else "does not exist"
         case SameAs(field=other, where=where):
             return f"{where} the value of {other}"
     assert_never(test)
 
 
 def _case(*, is_cased: bool) -> str:
-    return ", case and all" if is_cased else ""
+    return ", case-sensitive" if is_cased else ""

@@ -27,11 +27,11 @@ single rule."""
 
 FACETS: Final[Mapping[str, str]] = {
     "level": "Level",
-    "state": "State",
+    "state": "Status",
     "tactic": "ATT&CK tactic",
     "technique": "ATT&CK technique",
     "logsource": "Log source",
-    "kind": "Kind",
+    "kind": "Type",
 }
 """Maps name in the address to heading."""
 

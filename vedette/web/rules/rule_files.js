@@ -26,12 +26,12 @@ async function inside(entry) {
 function bounded(named) {
   const { filesMax, bytesMax } = zone.dataset;
   const size = named.reduce((sum, [, file]) => sum + file.size, 0);
-  if (named.length > filesMax || size > bytesMax) throw new Error(_`At most ${number(filesMax)} files and ${number(bytesMax / 1_048_576)} MB at once: vedette sigma import takes more`);
+  if (named.length > filesMax || size > bytesMax) throw new Error(_`At most ${number(filesMax)} files and ${number(bytesMax / 1_048_576)} MB at once. For more, use vedette sigma import`);
 }
 
 async function take(named) {
   const rules = named.filter(([name]) => /\.ya?ml$/i.test(name));
-  if (!rules.length) throw new Error(_("No file is named *.yml or *.yaml"));
+  if (!rules.length) throw new Error(_("No *.yml or *.yaml files"));
   bounded(rules);
   const files = await Promise.all(rules.map(async ([name, file]) => ({ name, text: await file.text() })));
   clear();

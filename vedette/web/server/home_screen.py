@@ -239,7 +239,6 @@ async def storage(request: Request, here: Here) -> Response:
     def work() -> dict[str, Any]:
         partitions = list_partitions(here.engine)
         return {
-            "partitions": partitions,
             "rows": sum(one.row_count for one in partitions),
             "disk": disk(here),
             "takes": here.ingest_queue.available,

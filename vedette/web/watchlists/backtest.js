@@ -32,7 +32,7 @@ async function run() {
 function show(found) {
   span.textContent = _`${found.from.slice(0, 10)} to ${found.to.slice(0, 10)}`;
   const most = Math.max(1, ...found.hits_per_day.map((one) => one.hits));
-  const days = make("table", { "aria-label": _("Hits a day") });
+  const days = make("table", { "aria-label": _("Hits per day") });
   const body = make("tbody");
   for (const { day, hits } of found.hits_per_day) {
     body.append(make("tr", {}, make("td", { class: "time" }, day), make("td", { class: "num" }, number(hits)), make("td", {}, make("meter", { min: 0, max: most, value: hits, "aria-label": _`${hits} hits` }))));
@@ -44,13 +44,13 @@ function show(found) {
   place.replaceChildren(
     make("div", { class: "figures" },
       figure(number(found.total_hits), _("hits")), figure(number(found.total_hosts), _("hosts")),
-      figure(number(found.expected_alerts), _("alerts to expect")), figure(String(found.expected_alerts_per_day), _("alerts a day"))),
-    found.incomplete_results ? make("p", { class: "bar partial" }, _("Stopped for lack of time: at least so many.")) : "",
-    found.total_hits ? make("h3", {}, _("Hits a day")) : make("p", { class: "good-text" }, _("It would not have hit in this time.")),
+      figure(number(found.expected_alerts), _("expected alerts")), figure(String(found.expected_alerts_per_day), _("alerts per day"))),
+    found.incomplete_results ? make("p", { class: "bar partial" }, _("Stopped at the time limit: there may be more hits.")) : "",
+    found.total_hits ? make("h3", {}, _("Hits per day")) : make("p", { class: "good-text" }, _("No hits in this period.")),
     found.total_hits ? days : "",
-    ...(found.rules ?? []).filter((one) => one.not_stored.length).map((one) => make("p", { class: "bar partial" }, _`What it looks at is not all stored: ${one.not_stored.join(", ")}. Events that come in have it.`)),
+    ...(found.rules ?? []).filter((one) => one.not_stored.length).map((one) => make("p", { class: "bar partial" }, _`Not stored, so matched only in new events: ${one.not_stored.join(", ")}.`)),
     found.total_hits ? make("h3", {}, _("Hosts")) : "", hosts,
-    found.top_values?.length ? make("h3", {}, _("Leave out")) : "",
+    found.top_values?.length ? make("h3", {}, _("Exclude")) : "",
     make("ul", { class: "plain" }, ...(found.top_values ?? []).map((one) => make("li", {}, make("button", { type: "button", onclick: () => leaveOut(one) }, make("span", { class: "mono" }, "\u2212 ", untrusted(`${one.field}:${one.value}`))), " ", make("span", { class: "meta num" }, number(one.hits))))),
     found.total_hits ? make("h3", {}, _("Samples")) : "", samples,
   );

@@ -6,7 +6,7 @@ from vedette.record.objects.sensor_group import EventExclusion, GroupOptions, Is
 from vedette.web.fleet.groups_json import UNUSED
 from vedette.web.page.group_options import SECTIONS, shown_options
 
-WITHOUT_EFFECT = "Kept for clients, without effect here"
+WITHOUT_EFFECT = "For API compatibility only, no effect"
 
 
 def test_every_option_stands_once() -> None:

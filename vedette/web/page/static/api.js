@@ -7,7 +7,7 @@ let csrf = meta("csrf-token");
 
 export class ApiError extends Error {
   constructor(status, body, requestId) {
-    super(body.message ?? body.errorMessage ?? _`The server answered ${status}`);
+    super(body.message ?? body.errorMessage ?? _`The server returned status ${status}`);
     Object.assign(this, { status, reason: body.reason ?? "", body, requestId });
   }
 }
@@ -16,10 +16,10 @@ export class ApiError extends Error {
 function unanswered(method, error) {
   if (error.name === "AbortError") throw error;
   document.dispatchEvent(new CustomEvent("unanswered"));
-  throw new ApiError(0, { message: `${noAnswer()}${method === "GET" ? "" : _(": look whether it was done before you send it again")}` });
+  throw new ApiError(0, { message: `${noAnswer()}${method === "GET" ? "" : _(". Check whether the change was saved before you retry")}` });
 }
 
-export const noAnswer = () => navigator.onLine ? _("The server did not answer") : _("The server did not answer: this computer is offline");
+export const noAnswer = () => navigator.onLine ? _("No response from the server") : _("No response from the server: this computer is offline");
 
 // Returns the JSON of a response; with `file` the response itself. Throws ApiError. If the session
 // has ended, it asks the reader to sign in and repeats the call.
@@ -88,7 +88,7 @@ export function failed(error, again = null) {
     return;
   }
   const button = (label, act) => bar.append(make("button", { type: "button", onclick: () => { bar.remove(); act?.(); } }, label));
-  if (again && !(error.status >= 400 && error.status < 500 && error.status !== 429)) button(_("Try again"), again);
+  if (again && !(error.status >= 400 && error.status < 500 && error.status !== 429)) button(_("Retry"), again);
   button(_("Dismiss"));
   document.getElementById("undo")?.append(bar);
 }

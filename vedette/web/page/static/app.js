@@ -14,7 +14,7 @@ import { startSplitters } from "./splitter.js";
 import { showTimes, switchZone } from "./time.js";
 
 const next = (name, values) => () => prefer(name, values[(values.indexOf(preference(name)) + 1) % values.length]);
-const SHOWN = { system: _("system"), light: _("light"), dark: _("dark"), default: _("default"), compact: _("compact"), roomy: _("roomy") };
+const SHOWN = { system: _("system"), light: _("light"), dark: _("dark"), default: _("default"), compact: _("compact"), roomy: _("comfortable") };
 const { lang, dataset: { languages } } = document.documentElement; // languages of the page and of the server
 
 async function nextLanguage() {
@@ -33,8 +33,8 @@ const ACTIONS = {
   "user-menu": (anchor) =>
     openMenu(anchor, [
       { label: _`Theme: ${SHOWN[preference("theme")]}`, key: "t", act: next("theme", ["system", "light", "dark"]) },
-      { label: _`Rows: ${SHOWN[preference("density")]}`, key: "r", act: next("density", ["default", "compact", "roomy"]) },
-      { label: _`Single keys: ${preference("keys") ? _("on") : _("off")}`, key: "k", act: () => prefer("keys", !preference("keys")) },
+      { label: _`Row density: ${SHOWN[preference("density")]}`, key: "r", act: next("density", ["default", "compact", "roomy"]) },
+      { label: _`Single-key shortcuts: ${preference("keys") ? _("on") : _("off")}`, key: "k", act: () => prefer("keys", !preference("keys")) },
       { label: _("Language: English"), key: "l", act: () => attempt(nextLanguage) },
       { label: _("API documentation"), href: "/docs" },
       { label: _("Sign out"), key: "o", act: () => attempt(signOut) },
@@ -68,7 +68,7 @@ function stayWhileAway(event) {
   if (document.documentElement.dataset.away !== "true" || !event.target.closest(leaves)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  failed(new Error(_`${noAnswer()}: this page stays until it does`));
+  failed(new Error(_`${noAnswer()}. This page stays open until it responds`));
 }
 
 // A disabled button explains why, also when it is pressed.
@@ -129,7 +129,7 @@ function startFailures() {
   document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
     if (!ctx?.target || ctx.swap === "none") return;
     document.dispatchEvent(new CustomEvent("unanswered"));
-    const found = make("div", { class: "state error", role: "alert" }, make("h2", {}, icon("warning"), ` ${noAnswer()}`), make("p", {}, make("button", { type: "button", "data-action": "reload" }, _("Try again"))));
+    const found = make("div", { class: "state error", role: "alert" }, make("h2", {}, icon("warning"), ` ${noAnswer()}`), make("p", {}, make("button", { type: "button", "data-action": "reload" }, _("Retry"))));
     failures.set(found, askAgain({ ...ctx }));
     const empty = ctx.target.querySelector(".skeleton, .error");
     if (empty) empty.replaceWith(found);

@@ -18,7 +18,7 @@ export async function copyText(text, what = _("Copied")) {
     document.execCommand("copy");
     field.remove();
   }
-  done(`${what}${text.search(UNSEEN) >= 0 ? _(" (it holds characters that are not seen, or line breaks)") : ""}`);
+  done(`${what}${text.search(UNSEEN) >= 0 ? _(" (contains invisible characters or line breaks)") : ""}`);
   say(what);
 }
 
@@ -123,9 +123,9 @@ export function copyMenu(anchor) {
   }
   const exported = document.getElementById("export-call")?.dataset;
   if (exported) entries.push(exported.why ?? { label: _("Export call (v7) as curl"), key: "x", act: () => copyText(asCurl({ ...exported, method: "POST", params: [] }), _("curl copied")) });
-  if (!hidden) entries.push({ label: _("What stands beside the list, as text"), key: "t", act: () => copyText(innerText, _("Text copied")) });
+  if (!hidden) entries.push({ label: _("Details as text"), key: "t", act: () => copyText(innerText, _("Text copied")) });
   if (row?.dataset.json) {
-    entries.push({ label: _("JSON of the row"), key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), _("JSON copied"))) });
+    entries.push({ label: _("Row as JSON"), key: "j", act: () => attempt(async () => copyText(JSON.stringify(await get(row.dataset.json), null, 2), _("JSON copied"))) });
   }
   if (cell?.dataset.value) entries.push(...copies(cell.dataset.value, "v"));
   openMenu(anchor, entries);

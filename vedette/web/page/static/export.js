@@ -33,7 +33,7 @@ async function* listed() {
   const seen = new Set();
   for (let start = 0; start < MOST; start += PAGE) {
     const found = await get(`${path}?${new URLSearchParams([...kept, ["rows", PAGE], ["start", start], ["sort", SORTS[path]]])}`);
-    if (found.incomplete_results) throw new Error(_("Nothing exported: reading took too long. Choose a shorter time."));
+    if (found.incomplete_results) throw new Error(_("Nothing exported: the search took too long. Choose a shorter time range."));
     const rows = found.results.filter((row) => {
       const id = row.unique_id ?? (row.id ? `${row.id}/${row.segment_id}` : row.md5);
       return !seen.has(id) && seen.add(id);
@@ -59,10 +59,10 @@ export async function collect(format, say = () => {}) {
 }
 
 async function save(format) {
-  const bar = make("div", {}, make("span", {}, _("Reading …")));
+  const bar = make("div", {}, make("span", {}, _("Loading…")));
   document.getElementById("undo").append(bar);
   try {
-    const { blob, count } = await collect(format, (read, total) => bar.firstChild.replaceChildren(_`Reading … ${number(read)} of ${number(total)}`));
+    const { blob, count } = await collect(format, (read, total) => bar.firstChild.replaceChildren(_`Loading… ${number(read)} of ${number(total)}`));
     const view = location.pathname.slice(4).replaceAll(/\W/g, "_").slice(0, 59);
     await call("POST", "/api/v1/export", { view, params: location.search.slice(1), format, rows: count });
     saveAs(`${location.pathname.split("/").pop()}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}Z.${format}`, blob);
@@ -77,5 +77,5 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   const total = Number(button.dataset.total);
   const what = total > MOST ? _`the first ${number(MOST)} of ${number(total)} rows` : many(total, _("row"), _("rows"));
-  openMenu(button, [what, { label: _("JSON lines"), key: "j", act: () => attempt(() => save("jsonl")) }, { label: "CSV", key: "c", act: () => attempt(() => save("csv")) }]);
+  openMenu(button, [what, { label: _("JSON Lines"), key: "j", act: () => attempt(() => save("jsonl")) }, { label: "CSV", key: "c", act: () => attempt(() => save("csv")) }]);
 });

@@ -97,12 +97,12 @@ function compare(form, body, changed) {
   const again = () => send(form, { ...body, was: { ...body.was, ...changed } });
   const choice = (text, act, look) => make("button", { type: "button", class: look, onclick: act }, text);
   const dialog = make("dialog", { class: "wide-dialog", id: "stale", "aria-labelledby": "stale-title" }, make("form", { method: "dialog" },
-    make("h2", { id: "stale-title" }, _("Somebody else has changed it meanwhile")),
+    make("h2", { id: "stale-title" }, _("Someone else changed this in the meantime")),
     make("table", {},
       make("thead", {}, make("tr", {}, make("td"), make("th", {}, _("Theirs")), make("th", {}, _("Mine")))),
       make("tbody", {}, ...Object.entries(changed).map(([name, theirs]) => make("tr", {}, make("th", { scope: "row" }, label(name)), shown(theirs), shown(body[name]))))),
     make("div", { class: "dialog-end" },
-      choice(_("Take theirs"), () => location.reload()),
+      choice(_("Use theirs"), () => location.reload()),
       choice(_("Keep mine"), () => (dialog.close(), attempt(again)), "primary"))));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
@@ -156,7 +156,7 @@ document.addEventListener(
 async function tried(form) {
   const place = form.querySelector("[data-tried]");
   const [method, path] = form.dataset.try.split(" ");
-  place.textContent = _("Reading …");
+  place.textContent = _("Loading…");
   const found = await call(method, path, bodyOf(form)).catch((error) => {
     place.textContent = "";
     throw error;
@@ -169,14 +169,14 @@ async function tried(form) {
     const order = ["refused", ...Object.keys(words)];
     const all = found.results.map((one) => ({ ...one, became: one.reason ? "refused" : one.change })).sort((a, b) => order.indexOf(a.became) - order.indexOf(b.became));
     return place.replaceChildren(
-      make("b", {}, Object.entries(words).filter(([name]) => found.counts[name]).map(([name, word]) => `${number(found.counts[name])} ${word}`).join(", ") || _("no rule")),
+      make("b", {}, Object.entries(words).filter(([name]) => found.counts[name]).map(([name, word]) => `${number(found.counts[name])} ${word}`).join(", ") || _("no rules")),
       make("ul", { class: "plain" }, ...all.slice(0, 200).map((one) => make("li", {}, make("b", {}, words[one.became]), " ", untrusted(`${one.place}:${one.line} ${one.title} ${one.message}`)))),
       ...(all.length > 200 ? [make("p", {}, _`${number(all.length - 200)} more`)] : []));
   }
   const counts = Object.entries(found.indicators).map(([type, count]) => `${number(count)} ${type}`).join(", ");
   place.replaceChildren(
-    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Without a name"))), _` ${found.format}: ${many(found.reports, _("report"), _("reports"))}, ${counts || _("no indicator")}${found.complete ? "" : _(", and more than there was time for")}`),
-    found.error_count ? make("p", { class: "warn-text" }, _`${many(found.error_count, _("part"), _("parts"))} cannot be read, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
+    make("p", {}, make("b", {}, untrusted(found.display_name || found.name || _("Unnamed"))), _` ${found.format}: ${many(found.reports, _("report"), _("reports"))}, ${counts || _("no indicators")}${found.complete ? "" : _(", incomplete")}`),
+    found.error_count ? make("p", { class: "warn-text" }, _`${many(found.error_count, _("error"), _("errors"))}, the first: `, untrusted(`${found.errors[0].place}: ${found.errors[0].problem}`)) : "",
     make("ul", { class: "plain" }, ...found.titles.map((one) => make("li", {}, untrusted(one)))));
 }
 
@@ -192,7 +192,7 @@ let waiting = 0;
 function ask(form) {
   const place = asking(form);
   if (!place) return;
-  place.replaceChildren(_("Reading …"));
+  place.replaceChildren(_("Loading…"));
   ready(place);
   htmx.ajax("GET", `${filled(place.dataset.asks, form)}?${new URLSearchParams([...form.querySelectorAll("[data-asked]")].map((one) => [one.name, one.value]))}`, { source: place, target: place, swap: "innerHTML" });
 }

@@ -99,7 +99,7 @@ function cellMenu(row, cell) {
     }
   }
   if (value) entries.push(...valueEntries(value));
-  if (row.dataset.flyout) entries.push({ label: _("Open beside the list"), key: "Enter", act: () => openRow(row) });
+  if (row.dataset.flyout) entries.push({ label: _("Open in the details panel"), key: "Enter", act: () => openRow(row) });
   for (const link of row.querySelectorAll("a[data-open]")) entries.push({ label: link.dataset.label ?? _("Open"), href: link.getAttribute("href") });
   if (entries.length) openMenu(cell ?? row, entries);
 }

@@ -93,20 +93,20 @@ function onKey(event) {
 }
 
 const EVERYWHERE = [
-  ["Ctrl+Enter", _("Send the form")],
-  ["Esc", _("Close, and back to where you were")],
+  ["Ctrl+Enter", _("Submit the form")],
+  ["Esc", _("Close and go back")],
 ];
 const LISTS = [
-  ["j k ↑ ↓", _("Next, previous row")],
+  ["j k ↑ ↓", _("Next or previous row")],
   ["Enter", _("Open the row")],
   ["x Space", _("Select the row")],
   ["Shift+↑ ↓", _("Select a range")],
-  ["Ctrl+A", _("Select all rows; again: all that match")],
-  ["← →", _("Cells of the row")],
-  ["+ − o", _("On a cell: include, exclude, only")],
+  ["Ctrl+A", _("Select all rows; press again for all matches")],
+  ["← →", _("Move between cells")],
+  ["+ − o", _("On a cell: include, exclude, only this")],
   ["c", _("Copy the cell")],
-  [". Shift+F10", _("Actions of the row or cell")],
-  ["< >", _("Previous, next page")],
+  [". Shift+F10", _("Actions for the row or cell")],
+  ["< >", _("Previous or next page")],
 ];
 
 function sections() {

@@ -13,7 +13,7 @@ let shown = null; // the text that the shown result belongs to
 function build() {
   const field = make("input", { type: "text", class: "mono", "aria-label": _("Look up"), placeholder: _("Hash, address, domain, path, host, process, rule or alert"), autocomplete: "off", spellcheck: "false" });
   const place = make("div", { class: "looked", "aria-live": "polite" });
-  dialog = make("dialog", { id: "omnibox", "aria-label": _("Look anything up") }, make("form", { method: "dialog" }, field, place));
+  dialog = make("dialog", { id: "omnibox", "aria-label": _("Look up anything") }, make("form", { method: "dialog" }, field, place));
   document.body.append(dialog);
   field.addEventListener("input", () => {
     clearTimeout(waiting);
@@ -57,9 +57,9 @@ const PAGES = { alert: (one) => `/ui/alerts?q=${encodeURIComponent(`unique_id:${
 
 function show(found) {
   const links = found.targets.map((one) => make("a", { href: PAGES[one.kind](one) }, make("span", { class: "chip" }, one.kind), " ", untrusted(one.name)));
-  if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, _("Analyse the process")));
+  if (found.kind === "process" && found.processes) links.push(make("a", { href: `/ui/process/${encodeURIComponent(found.value.slice(0, 36))}` }, _("Analyze process")));
   const kinds = found.meanings.map((one) => one.kind);
-  const program = { md5: _("The program with this MD5"), sha256: _("The program with this SHA-256") }[kinds[0]];
+  const program = { md5: _("Program with this MD5"), sha256: _("Program with this SHA-256") }[kinds[0]];
   if (program && !found.targets.some((one) => one.kind === "alert")) links.push(make("a", { href: `/ui/binary/${found.value}` }, program));
   const fits = found.meanings.filter((one) => one.processes);
   const search = ({ query, processes, kind }, on = "") => links.push(make("a", { href: `/ui/process?t=all&q=${encodeURIComponent(query)}` }, kind && make("span", { class: "chip" }, kind), ` ${many(processes, _("process"), _("processes"))}`, on));
@@ -68,12 +68,12 @@ function show(found) {
   if (found.alerts) links.push(make("a", { href: `/ui/alerts?q=${encodeURIComponent(found.alert_query)}` }, _`${many(found.alerts, _("alert"), _("alerts"))}, ${number(found.open_alerts)} open`));
   const time = (text) => (text ? `${text.slice(0, 19).replace("T", " ")}Z` : _("never"));
   const facts = make("dl", { class: "facts" },
-    make("dt", {}, _("Is")), make("dd", {}, (fits.length ? fits.map((one) => one.kind) : kinds).join(", "), " ", untrusted(found.value)),
-    make("dt", {}, _("Seen")), make("dd", {}, found.processes ? _`${time(found.first_seen)} to ${time(found.last_seen)}` : _("never, on the hosts that you see")),
+    make("dt", {}, _("Type")), make("dd", {}, (fits.length ? fits.map((one) => one.kind) : kinds).join(", "), " ", untrusted(found.value)),
+    make("dt", {}, _("Seen")), make("dd", {}, found.processes ? _`${time(found.first_seen)} to ${time(found.last_seen)}` : _("never on the hosts that you can see")),
     ...(found.hosts.length ? [make("dt", {}, _("Hosts")), make("dd", {}, ...found.hosts.slice(0, 6).flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
     ...(found.feeds.length ? [make("dt", {}, _("Feeds")), make("dd", {}, ...found.feeds.flatMap((one) => [untrusted(one.name), ", "]).slice(0, -1))] : []),
     ...(found.banned ? [make("dt", {}, _("Banned")), make("dd", { class: "warn-text" }, untrusted(found.ban_text || _("yes")))] : []));
-  return [facts, make("nav", { "aria-label": _("What was found") }, ...links)];
+  return [facts, make("nav", { "aria-label": _("Results") }, ...links)];
 }
 
 export function openOmnibox(text = "") {
@@ -86,4 +86,4 @@ export function openOmnibox(text = "") {
   field.select();
 }
 
-bind("Ctrl+k", _("Look anything up"), () => openOmnibox());
+bind("Ctrl+k", _("Look up anything"), () => openOmnibox());

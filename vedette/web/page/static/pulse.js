@@ -74,7 +74,7 @@ async function ask() {
 function away() {
   if (state.away === "true") return;
   state.away = "true";
-  bar.replaceChildren(make("p", { class: "bar broken", role: "alert" }, _`${noAnswer()} since ${timeText(Date.now())}. This page shows the state of ${timeText(Number(meta("server-time")))} and keeps your input.`));
+  bar.replaceChildren(make("p", { class: "bar broken", role: "alert" }, _`${noAnswer()} since ${timeText(Date.now())}. This page shows data from ${timeText(Number(meta("server-time")))}. Your input is kept.`));
 }
 
 function back() {
@@ -82,7 +82,7 @@ function back() {
   state.away = "false";
   tag = "";
   bar.replaceChildren();
-  say(_("The server answers again"));
+  say(_("The server is responding again"));
   document.dispatchEvent(new CustomEvent("answered"));
 }
 
@@ -98,9 +98,9 @@ function show(found) {
   const more = found.open_alerts - first.open_alerts;
   const isNew = found.newest_alert !== first.newest_alert;
   if ((isNew || more) && location.pathname === "/ui/alerts") {
-    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, more > 0 ? _`${number(more)} new alerts: show` : _("The queue has changed: show")));
+    bar.replaceChildren(make("button", { type: "button", "data-action": "reload" }, more > 0 ? _`Show new alerts (${number(more)})` : _("The queue has changed: reload")));
   } else if (!found.store_accepts) {
-    bar.replaceChildren(make("p", { class: "bar broken" }, _("The store rejects telemetry: see Data and health.")));
+    bar.replaceChildren(make("p", { class: "bar broken" }, _("The server is not accepting telemetry. See Data and health.")));
   } else bar.replaceChildren();
 }
 

@@ -86,7 +86,7 @@ export function startQuery(field) {
       make("span", { class: one.segments === 0 ? "term none" : "term" }, make("code", {}, untrusted(one.term, { short: true })), " ", make("b", {}, number(one.segments))),
     );
     const hints = found.hints.slice(0, 2).map(({ term: text, hint }) => make("span", { class: "hint" }, untrusted(text, { short: true }), ` ${hint}`));
-    help.replaceChildren(...chips, make("span", { class: `cost cost-${level in LEVELS ? level : "low"}` }, _`cost ${LEVELS[level] ?? level}`), ...hints);
+    help.replaceChildren(...chips, make("span", { class: `cost cost-${level in LEVELS ? level : "low"}` }, _`effort: ${LEVELS[level] ?? level}`), ...hints);
   }
 
   async function suggest() {

@@ -54,8 +54,8 @@ export function untrusted(value, { short = false } = {}) {
     if (text.length > SHOWN) run.append(span("gap", "…"));
   }
   if (mixesScripts(text.slice(0, SHOWN))) {
-    const badge = span("badge warn", _("mixed"));
-    badge.title = _("Letters of several scripts that look alike");
+    const badge = span("badge warn", _("mixed scripts"));
+    badge.title = _("Contains look-alike letters from several scripts");
     run.append(badge);
   }
   return run;
