@@ -81,7 +81,7 @@ def head(admin: httpx.Client, query: str, language: str = "en") -> tuple[str, st
 @pytest.mark.parametrize("name", ["bash", "env", "python3"])
 def test_every_image_of_a_process_is_named_and_linked(admin: httpx.Client, name: str) -> None:
     text, strip = head(admin, f"hostname:{LINUX} process_name:{name}")
-    assert "Images, by exec bash → env → python3" in text
+    assert "Executed images bash → env → python3" in text
     assert re.search(rf'<b aria-current="true"><bdi dir="ltr">{name}</bdi></b>', tight(strip))
     assert strip.count("/ui/process/0") == len(IMAGES) - 1
     assert ("Took 1 s" in text) is (name != "python3")

@@ -104,7 +104,7 @@ def test_a_host_page_follows_its_isolation_and_its_release_in_every_tab(
         page.wait_for_selector("#release[open]")
         page.keyboard.type("cleaned")
         page.keyboard.press("Control+Enter")
-        for phase in ("release ordered", "not isolated"):
+        for phase in ("release pending", "not isolated"):
             for each in pages:
                 until(each, f"{PHASE} === '{phase}'")
             sensor.obey()
@@ -283,7 +283,7 @@ def test_a_switch_follows_what_somebody_else_did(
             row = f"tr[data-row='{known['watchlist']}'] " if path == "/ui/watchlists" else ""
             button = f"{row}[data-key=e]"
             was = page.inner_text(button).split("\n")[0].strip()
-            is_on = was in ("End the ban", "Switch off")
+            is_on = was in ("Unban", "Disable", "Switch off")
             assert client.put(call, json={"enabled": not is_on}).is_success, path
             until(page, f"!document.querySelector(\"{button}\").innerText.includes('{was}')")
             assert evaluated(page, STAYS), path

@@ -121,7 +121,7 @@ def test_a_program_is_banned_and_a_query_watched(visiting: Visiting) -> None:
         page.keyboard.press("b")
         page.wait_for_selector("#ban[open] [data-known]")
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("text=Sensors learn of it")
+        page.wait_for_selector("text=Sensors enforce the ban")
         page = visit.open("/ui/bans")
         assert page.locator("tr[data-row]").count() == 1
         page = visit.open("/ui/process?t=all&q=process_name:procdump64.exe")

@@ -39,7 +39,7 @@ def openers(page: Any) -> list[Any]:
 
 def goes_on(page: Any) -> None:
     """Tab, until the end of what is open and beyond, once all of it is there."""
-    until(page, "!document.getElementById('flyout')?.innerText.includes('Reading …')")
+    until(page, "!document.getElementById('flyout')?.innerText.includes('Loading…')")
     kind, count, at = page.evaluate(WITHIN)
     if page.locator("#menu:not([hidden])").count():
         page.keyboard.press("Tab")
