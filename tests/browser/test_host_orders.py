@@ -94,11 +94,11 @@ def test_what_a_reader_may_not_order_is_off_and_says_why(
     home = int(str(record(server, host)["group_id"]))
     wanted = {
         Role.VIEWER: {
-            "flush": "analyst role",
-            "note": "analyst role",
-            "move": "administrator role",
+            "flush": "Analyst role",
+            "note": "Analyst role",
+            "move": "Administrator role",
         },
-        Role.ANALYST: {"move": "administrator role", "update": "administrator role"},
+        Role.ANALYST: {"move": "Administrator role", "update": "Administrator role"},
         Role.ADMINISTRATOR: {"move": "any other group", "update": "No sensor package"},
     }
     for role, reasons in wanted.items():

@@ -140,7 +140,7 @@ def test_a_check_says_how_far_it_is_and_can_be_ended(visiting: Visiting, server:
         result = json.dumps({"filters": [trial], "blinded": hits})
         lines = f"{json.dumps(far)}\n{json.dumps(far)}\n{result}\n"
         visit.page.route("**/check?progress=true", lambda route: route.fulfill(body=lines))
-        page.click("[data-check] :text('Try again')")
+        page.click("[data-check] :text('Retry')")
         page.wait_for_selector("[data-check] .splits")
         shown = page.inner_text("[data-check]")
         assert shown.count(hostile) == 3

@@ -55,9 +55,9 @@ PHASES: Final = ("not isolated", "isolation pending", "isolated", "release pendi
 
 WHY_NO_ORDERS: Final = (
     "This host is no longer in the sensor list",
-    "Requires the analyst role in this group",
+    "Requires the Analyst role in this group",
     "This host has no Vedette sensor",
-    "Requires the administrator role in this group",
+    "Requires the Administrator role in this group",
     "You do not administer any other group",
     "No sensor package registered for this system. Register one with: vedette package add",
 )

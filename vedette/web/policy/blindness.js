@@ -35,7 +35,7 @@ async function check() {
     const found = await call("POST", "/api/v1/ingress_approvedlist/check?progress=true", { filters: [{ ...body, name: body.name || "new" }] }, { signal: mine.signal, told });
     if (mine === running) show(found);
   } catch (error) {
-    if (mine === running) place.replaceChildren(make("p", { class: "bar broken" }, mine.signal.aborted ? _("Not tested") : untrusted(error.message)), make("button", { type: "button", onclick: () => attempt(check) }, _("Try again")));
+    if (mine === running) place.replaceChildren(make("p", { class: "bar broken" }, mine.signal.aborted ? _("Not tested") : untrusted(error.message)), make("button", { type: "button", onclick: () => attempt(check) }, _("Retry")));
   } finally {
     clearTimeout(late);
     if (mine === running) place.removeAttribute("aria-busy");
@@ -61,7 +61,7 @@ function show({ filters: [trial], blinded }) {
 }
 
 const splits = ({ dropped_by: by, dropped_hosts: hosts, dropped_paths: paths }) => [
-  split(_("Kind"), by.kind, 0, (one) => make("span", { translate: "no" }, one.name)),
+  split(_("Type"), by.kind, 0, (one) => make("span", { translate: "no" }, one.name)),
   split(_("Host"), by.host, hosts, (one) => make("a", { href: `/ui/sensors/${one.sensor_id}` }, untrusted(one.hostname))),
   split(_("Program"), by.path, paths, (one) => make("span", { class: "mono" }, untrusted(one.path))),
 ];
