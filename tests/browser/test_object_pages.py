@@ -69,7 +69,7 @@ def test_a_host_says_what_is_complete_by_channel_and_by_the_hour(
             cells = panel.locator("details td[data-label=Received]").all_inner_texts()
             assert len(cells) >= 24
             assert sum(map(int, cells)) == received
-        assert "Stays reachable" in page.inner_text("main")
+        assert "Allowed connections" in page.inner_text("main")
 
 
 def test_a_setting_that_is_not_the_usual_is_shown_beside_it(visiting: Visiting) -> None:

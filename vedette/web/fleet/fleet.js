@@ -115,7 +115,7 @@ function consequences(found) {
 function reached({ isolation, sensors }) {
   if (!isolation) return [];
   const { online, isolated, allowed } = isolation;
-  return [make("p", {}, _`${number(online)} are isolated at their next check-in, ${number(sensors - online)} are offline and isolated when they reconnect, ${number(isolated)} are already isolated.`), ...Object.entries(allowed).map(([group, addresses]) => make("p", {}, _("Still reachable in "), untrusted(group), _(": this server"), ...addresses.flatMap((one) => [", ", untrusted(one)])))];
+  return [make("p", {}, _`${number(online)} are isolated at their next check-in, ${number(sensors - online)} are offline and isolated when they reconnect, ${number(isolated)} are already isolated.`), ...Object.entries(allowed).map(([group, addresses]) => make("p", {}, _("Allowed connections in "), untrusted(group), _(": this server"), ...addresses.flatMap((one) => [", ", untrusted(one)])))];
 }
 
 async function submit() {
