@@ -109,11 +109,11 @@ def test_the_tree_leaves_out_what_its_reader_says_and_counts_it(
         assert page.locator("#tree .i-sev-high").count() == 1
         page.keyboard.press("H")
         assert set(all_names) - set(names(page)) == {"conhost.exe"}
-        assert page.inner_text("#tree-status") == "1 left out"
+        assert page.inner_text("#tree-status") == "1 hidden"
         page.keyboard.press("O")
         assert names(page).count("ping.exe") == 1
         assert "× 5" in page.inner_text("#tree")
-        assert page.inner_text("#tree-status") == "5 left out"
+        assert page.inner_text("#tree-status") == "5 hidden"
         page.locator("#tree .windowed-row", has_text="ping.exe").locator(".twisty").click()
         assert names(page).count("ping.exe") == 5
         page.keyboard.press("A")

@@ -107,7 +107,7 @@ def test_a_query_that_cannot_be_read_says_where(
     with visiting() as visit:
         visit.expected.append("400")
         page = visit.open("/ui/process?t=all&q=process_name:a%20AND%20(")
-        assert "cannot be read" in page.inner_text("#results")
+        assert "Invalid query" in page.inner_text("#results")
 
 
 def test_an_event_that_is_selected_is_selected_in_all_panes(
@@ -161,7 +161,7 @@ def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
         page.wait_for_selector("[data-loaded]")
         isolate = page.locator("[data-dialog=isolate]")
         assert isolate.get_attribute("aria-disabled") == "true"  # only a log shipper is there
-        assert "No sensor" in isolate.get_attribute("title")
+        assert "no Vedette sensor" in isolate.get_attribute("title")
         page.keyboard.press("i")
         assert page.locator("#isolate[open]").count() == 0
         page.keyboard.press("b")

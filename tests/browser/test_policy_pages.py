@@ -294,7 +294,7 @@ def test_an_update_without_a_package_is_off_and_says_why(visiting: Visiting) -> 
         page = visit.open("/ui/sensors")
         button = page.locator("[data-deed=update]")
         assert button.get_attribute("aria-disabled") == "true"
-        assert "No package" in str(button.get_attribute("title"))
+        assert "No sensor package" in str(button.get_attribute("title"))
         page.keyboard.press("W")
         button.dispatch_event("click")
         page.keyboard.press("N")  # what is allowed opens, and only that
