@@ -56,7 +56,7 @@ def test_a_host_is_noted_on_and_flushed_by_keys(
         page.keyboard.type("gaps")
         assert violations(page) == []
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("main :text('send all events')")
+        page.wait_for_selector("main dd:text('flush backlog')")
         assert record(server, host)["event_log_flush_time"]
 
 
