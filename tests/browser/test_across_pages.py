@@ -119,7 +119,7 @@ def test_all_hosts_that_match_are_counted_and_changed_but_those_taken_out(
         page.keyboard.press("Control+a")
         assert page.inner_text(said) == f"{PAGE_ROWS} selected"
         page.keyboard.press("Control+a")
-        assert page.inner_text(said) == f"all {SENSORS} that match"
+        assert page.inner_text(said) == f"all {SENSORS} matches"
         page.locator("tr[data-row] input").nth(3).uncheck()
         assert page.inner_text(said) == f"all {SENSORS} matches except 1"
         page.keyboard.press("N")
