@@ -9,7 +9,8 @@ BIN    := $(VENV)/bin
 # Each has engines and data directories of its own, and takes up to 3 GB with its servers.
 WORKERS ?= 4
 QUICK_WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest --dist loadgroup
+# Runs again, alone, what failed beside others.
+PYTEST := sh scripts/run-tests $(BIN)/python --dist loadgroup
 
 # Some environments forbid writing compiled modules; every server would then compile all of its own.
 unexport PYTHONDONTWRITEBYTECODE

@@ -11,9 +11,8 @@ from vedette.model.log_fields import LOG
 from vedette.model.threat.report_fields import REPORT
 
 _INTRODUCTION = """
-How values are written, and what each type matches, stands in [the query
-language](../query-language.md). A term without a field asks every field marked with `*`. Names
-count in any case.
+[Query values](../query-values.md) describes how each type matches. A term without a field is
+searched in every field marked with `*`. Field names may be upper or lower case.
 """
 
 _BINARIES = """

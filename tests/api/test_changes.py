@@ -281,7 +281,7 @@ def json_of(value: Any) -> str:
 
 
 def expected(caller: Caller, group: str, who: Who) -> int:
-    """The status of a change, in words of docs/http-api.md#who-may-call-what and of no code."""
+    """The status of a change by docs/api-authorization.md#who-may-call-what, without the code."""
     if caller.is_read_only or (caller.kind == "app" and not who.is_of_cloud):
         return 403
     if caller.kind == "global":

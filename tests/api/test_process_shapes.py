@@ -1,5 +1,5 @@
 """Every member of docs/api-objects.md#process-summary, on telemetry with every kind of event
-(docs/http-api.md#searching-and-reading-processes)."""
+(docs/api-processes.md#searching-and-reading-processes)."""
 
 import re
 from dataclasses import dataclass

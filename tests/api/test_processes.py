@@ -1,5 +1,5 @@
 """Search and reading of processes, as they are on the wire
-(docs/http-api.md#searching-and-reading-processes, docs/clients.md)."""
+(docs/api-processes.md#searching-and-reading-processes, docs/clients.md)."""
 
 from typing import Any
 

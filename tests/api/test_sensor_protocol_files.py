@@ -1,4 +1,4 @@
-"""Copies of programs: offered, sent in pieces, checked, kept (docs/sensor-protocol.md)."""
+"""Copies of programs: offered, sent in pieces, checked, kept (docs/sensor-files.md)."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Sensors over HTTP (docs/http-api.md#changing-a-sensor; docs/clients.md#aliases)."""
+"""Sensors over HTTP (docs/api-sensors.md#changing-a-sensor; docs/clients.md#aliases)."""
 
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -69,6 +70,24 @@ def test_a_rule_that_is_added_fires_on_the_next_event_and_makes_an_alert(
     in_force = analyst.get(SIGMA).json()["in_force"]
     assert in_force["generation"] >= shown["generation"]
     assert wait_for(lambda: analyst.get(SIGMA).json()["in_force"]["seq"] > 0, True)
+
+
+def test_a_rule_says_whether_events_of_its_log_source_arrive(
+    server: Server, analyst: httpx.Client, sender: httpx.Client
+) -> None:
+    silent = rule(31, "x").replace("process_creation", "clipboard_capture")
+    answer = analyst.post(SIGMA, json={"text": f"{rule(30, 'x')}---\n{silent}"})
+    read, silent_id = (one["id"] for one in answer.json()["results"])
+    assert sender.post("/api/v1/ingest", json=story("source.corp.example").records).is_success
+
+    def source(rule_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = analyst.get(f"{SIGMA}/{rule_id}").json()["log_source"]
+        return found
+
+    assert wait_for(lambda: source(read)["state"], "arrives") == "arrives"
+    assert source(read)["first_event"] <= source(read)["last_event"]
+    never = {"state": "never", "first_event": None, "last_event": None}
+    assert source(silent_id) == never
 
 
 def test_a_rule_that_is_switched_off_or_deleted_fires_no_more(

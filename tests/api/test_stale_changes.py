@@ -1,5 +1,5 @@
 """A change based on a stale record does not silently overwrite another user's change
-(docs/http-api.md)."""
+(docs/http-api.md#two-people-at-once)."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -22,8 +22,8 @@ DISK_MB = 1_500
 
 HANGS_S = 6.0
 ANSWER_MS = 100.0
-"""Health checks, as promised (docs/operations.md): 99 of 100 in `make fault`, half of them beside
-other tests."""
+"""Health checks, as promised (docs/operations-monitoring.md): 99 of 100 in `make fault`,
+half of them beside other tests."""
 
 SLOWEST_MS = HANGS_S * 1_000 / 4
 """No health check waits for the disk, not even one on a machine that is busy with other tests."""

@@ -1,5 +1,6 @@
-"""README.md as its reader follows it: the code blocks run in order in a copy of the repository, as
-the server's machine and, from a network namespace, as another host.
+"""README.md, docs/first-server.md and docs/first-host.md as a reader follows them: the code blocks
+run in order in a copy of the repository, as the server's machine and, from a network namespace, as
+another host.
 
 What is not run as it stands is in `Copy.run`, `Copy.serve` and `FIRST_SECTION`, nowhere else.
 """
@@ -30,7 +31,10 @@ from tests.support.ports import free_port
 pytestmark = pytest.mark.xdist_group("audit")
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+README, FIRST_SERVER, FIRST_HOST = (
+    (ROOT / name).read_text()
+    for name in ("README.md", "docs/first-server.md", "docs/first-host.md")
+)
 FIRST_SECTION = {"make demo": ".venv/bin/vedette demo", "make test": ".venv/bin/python -m pytest"}
 """The section `Two commands`: what each would run, which is this test run among others."""
 START_S = 60.0
@@ -39,15 +43,14 @@ _NAME = socket.gethostname().lower()
 _GENERATED = (".git", ".venv", "demo-data", "data", ".*_cache", ".hypothesis")
 
 
-def sections(text: str) -> dict[str, list[str]]:
-    """The code blocks below each heading, in order."""
-    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
-    block = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    titled = zip(parts[1::2], parts[2::2], strict=True)
-    return {title: block.findall(part) for title, part in titled}
+def code_blocks(text: str) -> list[str]:
+    """Returns the code blocks of a page, in order."""
+    return re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-BLOCKS = sections(README)
+COMMANDS = code_blocks(README)
+SERVER_BLOCKS = code_blocks(FIRST_SERVER)
+HOST_BLOCKS = code_blocks(FIRST_HOST)
 
 
 @dataclass
@@ -151,8 +154,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
 
 @pytest.fixture(scope="module")
 def own_server(copy: Copy) -> list[str]:
-    """Returns the output of the blocks of `A server of your own`."""
-    serve, *rest = BLOCKS["A server of your own"]
+    """Returns the output of the blocks of docs/first-server.md after the first."""
+    serve, *rest = SERVER_BLOCKS
     copy.serve(serve)
     return [copy.run(block) for block in rest]
 
@@ -181,19 +184,18 @@ def resolving(made: Cable, name: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def open_server(copy: Copy, own_server: list[str], other_host: OtherHost) -> Copy:
     """The server, restarted on all addresses, and its certificate on the other host."""
-    copy.serve(BLOCKS["From other hosts"][0])
+    copy.serve(HOST_BLOCKS[0])
     shutil.copy(copy.folder / "data/tls/cert.pem", other_host.folder)
     return copy
 
 
-def test_every_code_block_is_of_a_section_that_these_tests_follow() -> None:
-    with_code = {title: len(blocks) for title, blocks in BLOCKS.items() if blocks}
-    assert with_code == {"Two commands": 1, "A server of your own": 5, "From other hosts": 3}
-    assert README.count("```") == 2 * sum(with_code.values())
+def test_these_tests_run_every_code_block() -> None:
+    assert [len(COMMANDS), len(SERVER_BLOCKS), len(HOST_BLOCKS)] == [1, 5, 3]
+    assert (README + FIRST_SERVER + FIRST_HOST).count("```") == 2 * 9
 
 
 def test_the_two_commands_are_targets_of_make(copy: Copy) -> None:
-    named = [line.partition("#")[0].strip() for line in BLOCKS["Two commands"][0].splitlines()]
+    named = [line.partition("#")[0].strip() for line in COMMANDS[0].splitlines()]
     assert named == list(FIRST_SECTION)
     for command, runs in FIRST_SECTION.items():
         assert runs in copy.run(command.replace("make", f"{program('make')} -n"))
@@ -211,11 +213,12 @@ def test_links_lead_to_files_of_the_repository() -> None:
 
 
 def test_every_figure_is_one_of_the_performance_page() -> None:
-    page = (ROOT / "docs/performance.md").read_text()
-    rows = re.findall(r"^\| (?!What)[^|]+\| ([^|]+) \|$", README, re.MULTILINE)
-    assert len(rows) > 10
-    numbers = [number for row in rows for number in re.findall(r"\d[\d,]*(?:\.\d+)?", row)]
-    assert not [number for number in numbers if not re.search(rf"(?<![\d.,]){number}\b", page)]
+    pages = sorted((ROOT / "docs").glob("performance*.md"))
+    text = "\n".join(page.read_text() for page in pages)
+    rows = re.findall(r"^\| [^|]+\| ([^|]+) \|$", README.partition("## Figures")[2], re.MULTILINE)
+    assert len(rows) > 5
+    numbers = [number for row in rows[1:] for number in re.findall(r"\d[\d,]*(?:\.\d+)?", row)]
+    assert not [number for number in numbers if not re.search(rf"(?<![\d.,]){number}\b", text)]
 
 
 def test_the_event_that_is_sent_is_stored_and_found(own_server: list[str]) -> None:
@@ -223,11 +226,15 @@ def test_the_event_that_is_sent_is_stored_and_found(own_server: list[str]) -> No
     assert json.loads(own_server[1])["stored"] == 1
     found = json.loads(own_server[2])
     assert found["total_results"] == 1
-    assert found["results"][0]["cmdline"] == "whoami /all"
+    assert found["results"][0]["cmdline"] == "vssadmin delete shadows /all"
 
 
-def test_alerts_are_asked_for_as_the_text_says(own_server: list[str]) -> None:
-    assert json.loads(own_server[3])["total_results"] == 0
+def test_the_event_raises_an_alert(copy: Copy, own_server: list[str]) -> None:
+    assert json.loads(own_server[3])["total_results"] in {0, 1}
+    deadline = time.monotonic() + START_S
+    while json.loads(copy.run(SERVER_BLOCKS[4]))["total_results"] != 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 def test_the_demo_of_the_text_prints_searches_that_find_what_it_says(copy: Copy) -> None:
@@ -274,14 +281,14 @@ def check_printed(copy: Copy, lines: list[str]) -> None:
 def test_another_host_reaches_the_server_by_its_name(
     open_server: Copy, other_host: OtherHost
 ) -> None:
-    asked = BLOCKS["From other hosts"][1]
+    asked = HOST_BLOCKS[1]
     assert json.loads(open_server.run(asked, other_host))["ready"] is True
 
 
 def test_the_sensor_is_installed_on_another_host_and_can_join(
     open_server: Copy, other_host: OtherHost
 ) -> None:
-    open_server.run(BLOCKS["From other hosts"][2], other_host)
+    open_server.run(HOST_BLOCKS[2], other_host)
     settings = other_host.root / "etc/vedette-sensor"
     text = (settings / "sensorsettings.ini").read_text()
     stated = dict(line.split(" = ", 1) for line in text.splitlines() if " = " in line)
@@ -303,18 +310,18 @@ def test_another_host_reaches_the_server_by_an_address_as_the_text_says(
 ) -> None:
     address = other_host.cable.outside[1]
     open_server.stop()
-    assert "delete `data/tls` and start with that address" in README
+    assert "delete `data/tls` and start with that address" in " ".join(FIRST_HOST.split())
     shutil.rmtree(open_server.folder / "data/tls")
-    local = BLOCKS["A server of your own"][0].strip()
+    local = SERVER_BLOCKS[0].strip()
     open_server.serve(f"{local} " + _option("--host").replace("192.0.2.10", address))
     shutil.copy(open_server.folder / "data/tls/cert.pem", other_host.folder)
     by_address = OtherHost(other_host.cable, other_host.folder, address)
-    asked = BLOCKS["From other hosts"][1]
+    asked = HOST_BLOCKS[1]
     assert json.loads(open_server.run(asked, by_address))["ready"] is True
 
 
 def _option(name: str) -> str:
     """An option that the text gives in brackets."""
-    found = re.search(rf"\(`({name} [^`]+)`\)", README)
+    found = re.search(rf"\(`({name} [^`]+)`\)", FIRST_HOST)
     assert found is not None
     return found[1]

@@ -29,6 +29,7 @@ NOT_AUDITED: Final = {
     "kept_value": "small values of the server itself; changes of the clock's and of the "
     "application-control server's settings have entries of their own",
     "lease": "which server runs a job",
+    "log_source": "events that servers have counted",
     "license": "what is applied has an entry of its own, which says what it is for",
     "live_query_target": "answers of hosts to a live query, which is audited",
     "open_commit": "commits that are under way",

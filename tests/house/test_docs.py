@@ -2,6 +2,8 @@
 pages work."""
 
 import re
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -25,14 +27,14 @@ ROOT = Path(__file__).parents[2]
 WRITTEN = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md")
 OUR_PAGES = [
     *sorted(FOLDER.glob("*.md")),
+    *sorted((ROOT / "docs").glob("operations*.md")),
+    *sorted((ROOT / "docs").glob("query-*.md")),
+    *sorted((ROOT / "docs").glob("senders*.md")),
     *(
         ROOT / "docs" / f"{name}.md"
         for name in (
             "README",
-            "query-language",
-            "senders",
             "import",
-            "operations",
             "glossary",
             "ingress-filters",
             "bans",
@@ -122,7 +124,7 @@ def test_every_limit_has_a_reason() -> None:
 
 
 def test_every_right_on_a_cluster_is_written_down() -> None:
-    text = (ROOT / "docs" / "operations.md").read_text()
+    text = (ROOT / "docs" / "operations-cluster.md").read_text()
     assert "\n".join(grants("vedette", "vedette")) in text
 
 
@@ -132,6 +134,41 @@ def test_every_right_on_a_cluster_is_written_down() -> None:
 @pytest.mark.parametrize("path", OUR_PAGES, ids=lambda path: path.name)
 def test_a_page_fits_in_its_width(path: Path) -> None:
     assert [line for line in path.read_text().splitlines() if len(line) > 120] == []
+
+
+WIDTH = 120
+WORDS_MAX = 1_500
+PARAGRAPH_LINES_MAX = 5
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def words(text: str) -> int:
+    return len(re.findall(r"\S*\w\S*", text))
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yields paragraphs and list items, without headings, tables, code, and citations of tests."""
+    plain = re.sub(r"^( *)```.*?^ *```", "", text, flags=re.M | re.S)
+    plain = re.sub(r"^(?:#|\||<| *`tests/).*$", "", plain, flags=re.M)
+    yield from re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", plain)
+
+
+def long_paragraphs(text: str) -> list[str]:
+    return [
+        paragraph
+        for paragraph in paragraphs(text)
+        if len(textwrap.wrap(" ".join(paragraph.split()), WIDTH)) > PARAGRAPH_LINES_MAX
+    ]
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_a_guide_is_short(path: Path) -> None:
+    assert words(path.read_text()) <= WORDS_MAX
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_a_paragraph_is_short(path: Path) -> None:
+    assert long_paragraphs(path.read_text()) == []
 
 
 def headings(path: Path) -> set[str]:

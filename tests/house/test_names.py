@@ -11,7 +11,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "vedette"
-GLOSSARY = ROOT / "docs" / "glossary.md"
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
+WORDS = [
+    block.split()
+    for block in re.findall(
+        r"^```\n(.*?)^```", (ROOT / "docs" / "module-words.md").read_text(), re.M | re.S
+    )
+]
+"""The standard words, and the systems and formats."""
 MODULES_MAX = 25
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if "versions" not in path.parts and path.stem[0] != "_"
@@ -47,10 +54,9 @@ def singular(word: str) -> str:
 
 
 def listed() -> frozenset[str]:
-    """All words of the glossary: first cells of its table, then the words in backquotes."""
-    table, _, lists = GLOSSARY.read_text().partition("## Standard words")
-    found = set(re.findall(r"`([a-z0-9]+)`", lists))
-    for line in table.splitlines():
+    """All words that names may use: the terms of the glossary and the module words."""
+    found = {word for words in WORDS for word in words}
+    for line in GLOSSARY.splitlines():
         if line.startswith("| ") and not line.startswith("| --"):
             found |= set(re.findall(r"[a-z0-9]+", line.split("|")[1].lower()))
     return frozenset(found | {singular(word) for word in found})
@@ -70,10 +76,10 @@ def test_a_module_is_named_in_words_of_the_glossary(path: Path) -> None:
     assert [word for word in words_of(path) if not {word, singular(word)} & LISTED] == []
 
 
-def test_words_stand_in_the_glossary_once_in_order_and_because_a_module_has_them() -> None:
+def test_module_words_are_listed_once_in_order_and_because_a_module_has_them() -> None:
     used = {form for path in MODULES for word in words_of(path) for form in (word, singular(word))}
-    _, *lists = re.split(r"^## (?:Standard words|Systems)", GLOSSARY.read_text(), flags=re.M)
-    for words in (re.findall(r"`([a-z0-9]+)`", one) for one in lists):
+    assert len(WORDS) == 2
+    for words in WORDS:
         assert words == sorted(set(words))
         assert [word for word in words if word not in used] == []
 

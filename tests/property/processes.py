@@ -1,5 +1,5 @@
 """Generated processes of several segments, and what a comprehensive search must say of them, by
-the words of docs/query-language.md#one-segment-at-a-time and nothing else."""
+the words of docs/query-evaluation.md#one-segment-at-a-time and nothing else."""
 
 import random
 from collections.abc import Iterator

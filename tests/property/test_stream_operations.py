@@ -76,7 +76,7 @@ def event(kind: str, process: str, time_us: int, choice: int) -> ProcessEvent:
 
 
 def ids_of(kind: str, one: Any) -> dict[str, str]:
-    """The values of the facet fields, as docs/process-analysis.md defines them."""
+    """The values of the facet fields, as docs/process-analysis-facets.md defines them."""
     ids = {"event_type": kind}
     path = getattr(one, "path", "")
     if kind in ("filemod", "childproc", "processblock", "crossproc", "modload"):

@@ -1,7 +1,7 @@
 """Text that begins or ends inside a segment of a path or a piece of a command line.
 
 With a star on that side every text is found that a value holds; without one, values are cut into
-tokens, which a plain matcher, written after docs/query-language.md alone, compares.
+tokens, which a plain matcher, written after docs/query-values.md alone, compares.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Which list of which process an event counts in: docs/telemetry-formats.md#what-each-event-becomes
+"""Which list of which process an event counts in: docs/telemetry-events.md
 as data.
 
 Written for these tests and read by nothing else. Lists are those of

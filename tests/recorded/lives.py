@@ -1,7 +1,7 @@
 """Which process a record speaks of when it names a pid and no ProcessGuid.
 
 Pids are used again, so a pid means a process only at a time. Every ProcessGuid carries the second
-of its start (docs/telemetry-formats.md#what-real-data-teach, fact 2), a 4688 or an exec is one, a 5
+of its start (docs/telemetry-formats.md#real-world-data, fact 2), a 4688 or an exec is one, a 5
 or a 4689 an end. The process that had a pid at a time is the one that started last before it and
 had not ended. When none is known, the pid and the image stand for a process whose start nobody saw.
 """
@@ -14,7 +14,7 @@ from tests.recorded.raw import Raw
 
 NEAR_S = 2.0
 """Two reports of one start or end may lie this far apart
-(docs/telemetry-formats.md#what-each-event-becomes, 4688)."""
+(docs/telemetry-events.md, 4688)."""
 
 Key = tuple[str, ...]
 """("guid", guid), ("start", pid, second) or ("image", pid, image)."""

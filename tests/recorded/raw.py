@@ -4,7 +4,7 @@ What the server says of a set is held against what this reader sees in the raw f
 must not share the server's code, nor its mistakes. It is slow and plain on purpose.
 
 A set is a zip or tar.gz of EVTX files, of JSON lines in one of the wrappers of
-docs/telemetry-formats.md#wrappers-of-windows-events, or of an audit.log. Files that hold no records
+docs/telemetry-windows.md, or of an audit.log. Files that hold no records
 (notes, process lists) yield none.
 """
 
@@ -127,7 +127,7 @@ def _json(name: str, content: bytes) -> Iterator[Raw]:
 
 
 def _wrapped(name: str, entry: dict[str, Any]) -> Raw:
-    """One line of a collector (docs/telemetry-formats.md#wrappers-of-windows-events, wrappers A to
+    """One line of a collector (docs/telemetry-windows.md, wrappers A to
     C and E)."""
     if "SyslogMessage" in entry:
         message = entry["SyslogMessage"]

@@ -30,8 +30,8 @@ pytestmark = [
 ]
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "detection.md"
-NOT_LOADED = "### Public rules that are not loaded"
+PAGE = Path(__file__).parents[2] / "docs" / "detection-sources.md"
+NOT_LOADED = "## Public rules that are not loaded"
 
 
 @cache
@@ -69,7 +69,7 @@ def test_what_is_not_loaded_is_counted_in_the_docs_and_never_for_want_of_a_field
     counted = [int(number) for number in re.findall(r"\| (\d+) \|$", text, re.MULTILINE)]
     assert sum(counted) == reasons.total()
     rules, files = len(rule_set().rules), len(loaded())
-    said = f"Of the {files:,} public rules that this was measured with, {rules:,} are loaded"
+    said = f"Of the {files:,} public rules in the test set, {rules:,} are loaded"
     assert said in text
     assert rules + reasons.total() == files
 

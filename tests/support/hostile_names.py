@@ -102,7 +102,7 @@ def write_names(
     }
     must(client.post("/api/v1/ingress_approvedlist", json=[drop]))
     must(
-        client.post("/api/v1/saved_search", json={"name": text, "view": "process", "params": "q=x"})
+        client.post("/api/v1/saved_search", json={"name": name, "view": "process", "params": "q=x"})
     )
     must(client.post("/api/v1/token", json={"name": name, "scope": "read"}))
     user = {

@@ -38,6 +38,7 @@ LONG: Final = frozenset(
         "unit/ingest/framing/test_record_boundaries.py",
         "unit/query/check/test_long_numbers.py",
         "unit/simulate/test_day.py",
+        "unit/support/test_failures.py",
     }
 )
 """Files of `QUICK_FOLDERS` that open an engine or take most of their processor time."""

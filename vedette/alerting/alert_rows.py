@@ -92,7 +92,8 @@ def new_alert(detections: Sequence[Detection], context: Context, now_us: int) ->
 
 def set_creation_times(rows: Iterable[AlertRow], now_us: int, newest_us: int) -> None:
     """Assigns unique creation times in whole milliseconds to new alerts, after those of all earlier
-    alerts: exports page by them (docs/cloud.md#export). `newest_us` is the latest assigned time."""
+    alerts: exports page by them (docs/cloud-alerts.md#export). `newest_us` is the latest assigned
+    time."""
     at_us = max(now_us // _MILLI, newest_us // _MILLI + 1) * _MILLI
     for row in rows:
         row["created_time"] = row["updated_time"] = row["version"] = at_us

@@ -109,7 +109,7 @@ def check_placement(engine: Engine, known: ShardMap) -> Iterator[Finding]:
             "error",
             f"sensors with rows on other shards: {listed}",
             "searches of one process do not find those rows: copy them to the sensor's "
-            "shard (docs/operations.md#growing-the-cluster)",
+            "shard (docs/operations-cluster-changes.md#growing-the-cluster)",
         )
     else:
         yield Finding("placement", "ok", "every sensor is on its shard alone")

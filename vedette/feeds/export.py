@@ -27,7 +27,7 @@ Body = dict[str, Any]
 
 
 def exported_info(feed: Mapping[str, Any]) -> Body:
-    """Returns the `feedinfo` of a feed's record (docs/api-objects.md#feed)."""
+    """Returns the `feedinfo` of a feed's record (docs/api-detection.md#feed)."""
     name = str(feed["name"])
     info: Body = {
         "name": _OTHERS.sub("", name) or "feed",

@@ -25,7 +25,7 @@ from vedette.store.read.detection.cloud_alerts import AlertSpan, newest_creation
 from vedette.store.write.alerts import ALERT_WRITERS
 
 RenderAlerts = Callable[[Sequence[AlertRow]], list[dict[str, Any]]]
-"""Makes the JSON records of alerts (docs/cloud.md#alert-record)."""
+"""Makes the JSON records of alerts (docs/cloud-alerts.md#alert-record)."""
 
 
 @dataclass(frozen=True, slots=True)

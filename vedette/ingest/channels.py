@@ -1,7 +1,7 @@
 """Event-log channel names in canonical case.
 
 Senders write "Security" and "security" for the same channel
-(docs/telemetry-formats.md#wrappers-of-windows-events), and the channel is part of a record's
+(docs/telemetry-windows.md), and the channel is part of a record's
 identity.
 """
 

@@ -1,4 +1,4 @@
-"""Catalogue of the search fields of alerts (docs/query-language.md#alerts). Columns are defined in
+"""Catalogue of the search fields of alerts (docs/query-objects.md#alerts). Columns are defined in
 `findings/alert.py`."""
 
 from vedette.model.field import Field, catalogue

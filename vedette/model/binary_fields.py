@@ -1,4 +1,4 @@
-"""Catalogue of the search fields of binaries (docs/query-language.md#binaries).
+"""Catalogue of the search fields of binaries (docs/query-objects.md#binaries).
 
 A binary document aggregates all sightings of one hash by sensors in the caller's scope
 (`query/compile/binary_sql.py`). Its columns are `columns.BINARY` and the columns of sightings.

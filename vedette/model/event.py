@@ -47,7 +47,7 @@ class CrossKind(IntEnum):
 
 
 class ChildKind(IntEnum):
-    """Ways in which a child process starts (docs/process-analysis.md#events-of-a-stream sub-types).
+    """Ways in which a child process starts (docs/process-analysis-events.md sub-types).
     OTHER if the source does not report it."""
 
     OTHER = 0
@@ -182,7 +182,7 @@ class Processblock(Struct, gc=False):
 
 class Dnsquery(Struct, gc=False):
     """A DNS query. The field `domain:` searches it, but it is not a connection
-    (docs/http-api.md)."""
+    (docs/api-processes.md)."""
 
     process_id: str
     time_us: int

@@ -1,5 +1,5 @@
 """Facet fields: properties by which the events of one process are counted and filtered
-(docs/process-analysis.md#facet-fields).
+(docs/process-analysis-facets.md#facet-fields).
 
 A facet yields at most one value per event. An event has no value if its kind lacks the field or if
 the field is unknown. Filters name the `id` of a value. For numeric ids, `names` holds words, which

@@ -63,7 +63,7 @@ SIGN_RESULTS: tuple[str, ...] = (
     "Untrusted Root",
     "Explicit Distrust",
 )
-"""Results of a signature check (docs/query-language.md#truth-values-kinds-ids)."""
+"""Results of a signature check (docs/query-ranges.md#truth-values-kinds-ids)."""
 
 
 @dataclass(frozen=True, slots=True)

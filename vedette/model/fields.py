@@ -2,7 +2,7 @@
 columns that are searched (docs/reference/fields.md). The parser, the checker and the reference
 pages read it. It is the only source of column names in search SQL.
 
-A field's `type` decides how a value is read (docs/query-language.md#values-by-type). Its `sources`
+A field's `type` decides how a value is read (docs/query-values.md). Its `sources`
 are columns of `segment` or keys of `DERIVED`; a value matches if it matches any source. A field
 without sources has the constant value 0 because no such data is recorded yet.
 """
@@ -25,7 +25,7 @@ JOINS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "filewrite_binary": ("filemod_md5", "filemod_sha256"),
     }
 )
-"""Binaries that a segment refers to (docs/query-language.md#processes-by-their-files). Maps the
+"""Binaries that a segment refers to (docs/query-files.md). Maps the
 join's name to the hash columns of the segment: the MD5, or the SHA-256 for senders that report no
 other hash."""
 
@@ -104,7 +104,7 @@ EVENT_COLUMNS: frozenset[str] = frozenset(
 
 def is_event_source(source: str) -> bool:
     """Whether the source consists of event columns. Its value may be present in only one partial
-    row, and in only one segment of a process (docs/query-language.md#one-segment-at-a-time)."""
+    row, and in only one segment of a process (docs/query-evaluation.md#one-segment-at-a-time)."""
     return all(column in EVENT_COLUMNS for column in DERIVED.get(source, (source,)))
 
 

@@ -1,4 +1,4 @@
-"""The catalogue of search fields of rule hits (docs/query-language.md#rule-hits)."""
+"""The catalogue of search fields of rule hits (docs/query-objects.md#rule-hits)."""
 
 from typing import Literal, get_args
 

@@ -28,7 +28,7 @@ class SensorRef:
 
     id: int
     hostname: str
-    """Full host name, lower case: the key of a sensor (docs/http-api.md)."""
+    """Full host name, lower case: the key of a sensor (docs/api-hosts.md)."""
     group_id: int
     group_name: str
     os_type: str

@@ -52,7 +52,7 @@ def process_id_from_start(sensor_id: int, pid: int, start_us: int) -> str:
 
 def guid_start_us(guid: str) -> int:
     """Returns the start encoded in a Sysmon ProcessGuid
-    (docs/telemetry-formats.md#what-real-data-teach, fact 2), as epoch microseconds with a
+    (docs/telemetry-formats.md#real-world-data, fact 2), as epoch microseconds with a
     resolution of a second. Returns 0 for invented GUIDs: random GUIDs and those filled with zeros
     or `f` yield times before Sysmon's first release or after 2038."""
     start_us = int(guid[14:18] + guid[9:13], 16) * 1_000_000

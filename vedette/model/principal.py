@@ -62,7 +62,7 @@ class Principal:
 
     @property
     def highest_role(self) -> Role:
-        """The role that applies where docs/http-api.md#who-may-call-what says "in any group"."""
+        """The role for rights "in any group" (docs/api-authorization.md#who-may-call-what)."""
         if self.is_global_admin:
             return Role.ADMINISTRATOR
         return max((role for _, role in self.roles), default=Role.NONE)

@@ -1,4 +1,4 @@
-r"""Tokenization of texts by field type, before comparison (docs/query-language.md#text).
+r"""Tokenization of texts by field type, before comparison (docs/query-values.md#text).
 
 Pure functions that fold, query compiler and matcher share, so that the three agree. A *form* is a
 stored text prepared for plain comparisons ("ends with", "contains"). SQL has the same forms
@@ -67,7 +67,7 @@ def _pieces_of_chunk(chunk: str, *, is_path: bool) -> list[tuple[str, bool]]:
 
 @memoize(8_192)
 def cmdline_tokens(cmdline: str) -> str:
-    """Returns the stored form of a command line (docs/query-language.md#cmdline steps 1-6). Cached,
+    """Returns the stored form of a command line (docs/query-values.md#cmdline steps 1-6). Cached,
     because most command lines repeat: as `parent_cmdline` of children, and on every host."""
     chunks = cmdline.casefold().translate(_SEPARATORS).split()
     pieces: list[str] = []
@@ -103,7 +103,7 @@ def words_form(stored: str) -> str:
 
 def path_form(path: str) -> str:
     r"""Returns `\` and the folded path, with single `\` as separators. Every suffix token of the
-    path (docs/query-language.md#path) follows a `\`; the longest is the whole path."""
+    path (docs/query-values.md#path) follows a `\`; the longest is the whole path."""
     text = "\\" + path.casefold().replace("/", "\\")
     for _ in range(3):  # collapses runs of up to eight separators, like the SQL form
         text = text.replace("\\\\", "\\")
@@ -130,7 +130,7 @@ def domain_form(name: str) -> str:
 
 
 def text_words(value: str) -> list[str]:
-    """Returns the words of a text (docs/query-language.md#text): runs of letters, digits and `_`,
+    """Returns the words of a text (docs/query-values.md#text): runs of letters, digits and `_`,
     folded."""
     return _WORD.findall(value.casefold())
 

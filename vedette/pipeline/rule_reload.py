@@ -32,6 +32,7 @@ from vedette.pipeline.workers.processor import CommitProcessor
 from vedette.state.db.database import Database
 from vedette.state.policy import rule_counts, rules
 from vedette.state.policy.rules import InForce
+from vedette.state.policy.sigma import log_sources
 from vedette.state.policy.sigma_rule import NewSigmaRule, RuleCounts
 from vedette.state.servers.judged_rules import note_judged
 
@@ -72,13 +73,17 @@ class RuleReloader:
             note_judged(self._database, self._noted)
 
     def flush(self) -> None:
-        """Writes costs and hits of the rules, and the first commit that they apply to. Call it
+        """Writes costs and hits of the rules, the events by log source, and the first commit that
+        the rules apply to. Call it
         every few seconds, and at shutdown."""
         judged_by = self._processor.rules.judged_by
         with self._lock:
             if judged_by.generation == self._noted.generation and not self._noted.seq:
                 self._noted = replace(self._noted, seq=judged_by.seq)
                 self._note()
+        arrived = self._processor.rules.take_arrived()
+        if arrived:
+            log_sources.add(self._database, arrived, self._clock.now_us())
         costs = self._processor.rules.take_costs()
         if costs:
             now_us = self._clock.now_us()

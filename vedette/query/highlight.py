@@ -1,6 +1,6 @@
 """RE2 patterns that mark matches in the values of results
-(docs/query-language.md#one-segment-at-a-time, highlights). The first group of a pattern is the part
-to mark; `mark.py` applies the patterns.
+(docs/query-evaluation.md#one-segment-at-a-time, highlights). The first group of a pattern is the
+part to mark; `mark.py` applies the patterns.
 
 Highlighting works by text, not by field: `process_name:notepad.exe` also marks the end of a path. A
 leaf without a field that is not negated and has a text value is tried in all default fields, each

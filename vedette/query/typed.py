@@ -83,7 +83,7 @@ ColumnTest: TypeAlias = TextTest | PresentTest | NumberTest | TimeTest | Address
 @dataclass(frozen=True, slots=True)
 class JoinTest:
     """A binary joined to the document satisfies one of the tests
-    (docs/query-language.md#processes-by-their-files)."""
+    (docs/query-files.md)."""
 
     source: str
     """Key of `fields.JOINS`: the hashes of the document that are joined."""

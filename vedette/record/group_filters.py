@@ -1,5 +1,5 @@
 """Ingress filters derived from options of a sensor group: `event_exclusions` and
-`filter_known_dlls` (docs/http-api.md#sensor-groups-and-sites).
+`filter_known_dlls` (docs/api-sensor-groups.md).
 
 They apply like filters that users create, but are not listed.
 """

@@ -1,6 +1,6 @@
 """The orders of a check-in that are not columns of the sensor: bans and updates.
 
-Each function returns one member of the check-in's response (docs/sensor-protocol.md), and None or
+Each function returns one member of the check-in's response (docs/sensor-checkin.md), and None or
 an empty value if the sensor is up to date. All of them may read the database.
 """
 

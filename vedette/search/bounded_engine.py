@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from vedette.store.engine.cancel import CancelToken
 from vedette.store.engine.capabilities import Capabilities
-from vedette.store.engine.client import Engine, Params, Rows, Settings
+from vedette.store.engine.client import Engine, Page, Params, Rows, Settings
 from vedette.store.engine.errors import PartName, deadline_error
 from vedette.store.engine.process_cache import ProcessCache
 from vedette.store.engine.query_pool import QueryPool
@@ -112,6 +112,24 @@ class BoundedEngine:
             return self._engine.query_table(
                 sql,
                 schema,
+                params,
+                settings={**self._settings, **(settings or {})},
+                deadline_s=left_s,
+                cancel=cancel or self.cancel,
+            )
+
+    def query_page(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Page:
+        with self._reading(deadline_s) as left_s:
+            return self._engine.query_page(
+                sql,
                 params,
                 settings={**self._settings, **(settings or {})},
                 deadline_s=left_s,

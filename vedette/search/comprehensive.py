@@ -1,5 +1,5 @@
 """Decides whether a search by segment gives the same result as a search by process
-(docs/query-language.md#one-segment-at-a-time).
+(docs/query-evaluation.md#one-segment-at-a-time).
 
 A plain search tests each segment by itself, so `filemod:a domain:b` misses a process that did both
 in different windows, and `-filemod:a` still finds its other segments. `comprehensive_search` in an

@@ -120,7 +120,7 @@ def _sort_column(kind: Kind, name: str) -> str:
 
 
 def _highlights(kind: Kind, tree: Tree, rows: Sequence[Row], reach: Reach) -> list[Highlight]:
-    """Returns the highlights of a page (docs/query-language.md#one-segment-at-a-time)."""
+    """Returns the highlights of a page (docs/query-evaluation.md#one-segment-at-a-time)."""
     if not rows:
         return []
     by_column = patterns_by_column(markers(tree, kind.catalogue, document=_COMPLETE_ROWS))

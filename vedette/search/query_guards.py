@@ -1,4 +1,4 @@
-"""Queries that a server can refuse by its settings (docs/query-language.md#values-by-type): leading
+"""Queries that a server can refuse by its settings (docs/query-language.md#wildcards): leading
 wildcards, and joins with very many binaries. By default it refuses neither."""
 
 from typing import Protocol

@@ -100,7 +100,7 @@ class CheckIn:
             self.once()
 
     def body(self, blocks: list[dict[str, Any]]) -> dict[str, Any]:
-        """Returns the request body (docs/sensor-protocol.md)."""
+        """Returns the request body (docs/sensor-checkin.md)."""
         parts, orders = self._parts, self._orders
         orders.update_flush()
         total, free = host.volume()

@@ -100,7 +100,7 @@ class Template:
 
     def _assign_process_ids(self, cycle: Cycle, second: int) -> None:
         """Assigns new GUIDs, which contain the second of the process start
-        (docs/telemetry-formats.md#what-real-data-teach, fact 2), and new pids."""
+        (docs/telemetry-formats.md#real-world-data, fact 2), and new pids."""
         start = b"%04x-%04x-" % (second & 0xFFFF, second >> 16)
         for process, host in self.births:
             cycle.sequence += 1

@@ -1,5 +1,5 @@
 """Bulk facets, segments line by line, metadata, verify, suppression
-(docs/process-analysis.md#facet-fields)."""
+(docs/process-analysis-facets.md#facet-fields)."""
 
 import json
 from typing import Any

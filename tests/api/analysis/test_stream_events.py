@@ -1,5 +1,5 @@
-"""The records of a stream's events, one test a type (docs/process-analysis.md#events-of-a-stream,
-docs/process-analysis.md)."""
+"""The records of a stream's events, one test a type
+(docs/process-analysis-events.md)."""
 
 from typing import Any
 

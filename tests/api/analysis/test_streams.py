@@ -1,5 +1,5 @@
 """Streams over HTTP: positions, moves, statuses, criteria
-(docs/process-analysis.md#events-of-a-stream)."""
+(docs/process-analysis.md#streams)."""
 
 from tests.api.analysis.conftest import Analysed
 

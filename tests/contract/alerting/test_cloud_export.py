@@ -1,5 +1,5 @@
 """Export by search v7 while alerts are written: none is missed, none comes twice, by both ways of
-paging (docs/cloud.md#export)."""
+paging (docs/cloud-alerts.md#export)."""
 
 import random
 from collections.abc import Callable, Iterator

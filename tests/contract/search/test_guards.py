@@ -1,4 +1,4 @@
-"""Queries that a server rejects because of its settings (docs/query-language.md#values-by-type)."""
+"""Queries that a server rejects because of its settings (docs/query-language.md#wildcards)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The list of sensors, on both databases (docs/http-api.md#changing-a-sensor)."""
+"""The list of sensors, on both databases (docs/api-sensors.md#changing-a-sensor)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Events of our own sensor: keys, execs, blocks, whatever the order (docs/sensor-protocol.md)."""
+"""Events of our own sensor: keys, execs, blocks, whatever the order (docs/sensor-events.md)."""
 
 import random
 from typing import Any

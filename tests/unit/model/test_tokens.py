@@ -1,4 +1,4 @@
-"""The token rules of docs/query-language.md#text."""
+"""The token rules of docs/query-values.md#text."""
 
 import pytest
 

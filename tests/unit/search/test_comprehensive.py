@@ -1,5 +1,5 @@
 """When the answer of a search can be trusted as the answer for processes
-(docs/query-language.md#one-segment-at-a-time)."""
+(docs/query-evaluation.md#one-segment-at-a-time)."""
 
 import pytest
 

@@ -27,7 +27,7 @@ def cluster_settings(
     settings = load_settings(data, config, assignments).settings
     if not settings.clickhouse_dsn:
         raise BadRequestError(
-            "clickhouse_dsn is not set: it names the cluster (docs/operations.md)"
+            "clickhouse_dsn is not set: it names the cluster (docs/operations-cluster.md)"
         )
     return settings
 

@@ -5,7 +5,7 @@ the same items in the same order. Most records are not decoded: what an item nee
 the text (`header_scan.py`). Texts stay in the file or go to a spool, and items refer to them
 (`importer/sources/text_spool.py`). The time is that of the event data (`UtcTime`) where a record
 has one. Records without one are kept apart, because the clocks of envelopes can be off by hours
-(docs/telemetry-formats.md#what-real-data-teach, fact 5); `file_sequence.py` corrects these.
+(docs/telemetry-formats.md#real-world-data, fact 5); `file_sequence.py` corrects these.
 """
 
 import codecs

@@ -83,7 +83,7 @@ class HostContext(Processes):
         super().__init__(sensor_id)
         self.clock_offset_us = 0
         """Envelope time minus true time of this host's records, in whole hours
-        (docs/telemetry-formats.md#what-real-data-teach, fact 5)."""
+        (docs/telemetry-formats.md#real-world-data, fact 5)."""
         self.computer_sid = ""
         """SID of the host; "" until one of its own accounts revealed it."""
         self.adapters = ""

@@ -8,7 +8,7 @@ There are three kinds of lookup:
   `learn` for every such record; then results do not depend on the order within the batch.
 
 A process identified by pid and start is merged with a process that has a ProcessGuid, the same pid
-and a start within `SAME_START_US` (docs/telemetry-formats.md#what-each-event-becomes, 4688).
+and a start within `SAME_START_US` (docs/telemetry-events.md, 4688).
 """
 
 from collections.abc import Iterable

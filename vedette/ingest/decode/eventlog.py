@@ -1,7 +1,7 @@
 """Shared parsers for event-log wrappers: numbers, names and times of any type.
 
 Every wrapper yields the same `Record` of source "windows"; only the location of the parts differs
-(docs/telemetry-formats.md#wrappers-of-windows-events).
+(docs/telemetry-windows.md).
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Decoder of the Vedette sensor: event format 1 (docs/sensor-protocol.md), one object per event.
+"""Decoder of the Vedette sensor: event format 1 (docs/sensor-events.md), one object per event.
 
 Events do not name their host: the server adds the host of the sensor's key. Events that arrive in
 other ways (file, shipper) need a member that names it.

@@ -428,6 +428,6 @@ _MAKE: dict[str, _Make] = {
     "init_module": _module,
 }
 """Function that creates the events of each system call
-(docs/telemetry-formats.md#what-each-event-becomes)."""
+(docs/telemetry-events.md)."""
 
 NORMALISER = Normaliser(learn, normalise)

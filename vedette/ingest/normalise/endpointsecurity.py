@@ -274,6 +274,6 @@ _MAKE: dict[str, _Make] = {
     "kextload": _mapped,
 }
 """Function that creates the outcomes of each kind of event
-(docs/telemetry-formats.md#what-each-event-becomes)."""
+(docs/telemetry-events.md)."""
 
 NORMALISER = Normaliser(learn, normalise)

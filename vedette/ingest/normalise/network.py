@@ -23,7 +23,7 @@ def local_is_source(
     ctx: HostContext, outbound: bool, protocol: int, source: bytes, destination: bytes
 ) -> bool:
     """Whether the host is the source of a connection
-    (docs/telemetry-formats.md#what-real-data-teach, fact 8).
+    (docs/telemetry-formats.md#real-world-data, fact 8).
 
     True for connections that this host initiated. Otherwise the known local addresses decide. If
     they do not, the host is the destination for TCP, and the source for UDP unless the source is a

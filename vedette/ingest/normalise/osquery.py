@@ -368,6 +368,6 @@ _MAKE: dict[str, _Make] = {
     "dns_lookup_events": _dns,
 }
 """Function that creates the outcomes of each table
-(docs/telemetry-formats.md#what-each-event-becomes)."""
+(docs/telemetry-events.md)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -168,6 +168,6 @@ _MAKE: dict[str, Callable[[Data, HostContext, int], list[Outcome]]] = {
     **dict.fromkeys(_FILE_OPERATIONS, _files),
 }
 """Function that creates the outcomes of each action
-(docs/telemetry-formats.md#what-each-event-becomes)."""
+(docs/telemetry-events.md)."""
 
 NORMALISER = Normaliser(learn, normalise)

@@ -2,7 +2,7 @@
 
 These records identify processes by pid alone: the process that had the pid at that time. If Sysmon
 reports the same host, it is Sysmon's process, and a start or end that both report is stored once
-(docs/telemetry-formats.md#what-each-event-becomes, 4688).
+(docs/telemetry-events.md, 4688).
 """
 
 from collections.abc import Callable

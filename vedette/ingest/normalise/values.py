@@ -24,7 +24,7 @@ UNKNOWN_TEXT = frozenset(
     }
 )
 """Markers for "unknown" from Sysmon, Windows and NXLog
-(docs/telemetry-formats.md#what-real-data-teach, fact 12)."""
+(docs/telemetry-formats.md#real-world-data, fact 12)."""
 
 _UNKNOWN_CHARS_MAX = max(map(len, UNKNOWN_TEXT))
 
@@ -104,7 +104,7 @@ _SIGNATURES = {
 
 def digsig_result(signed: object, status: str | None) -> str:
     """Returns the signature result for `Signed` and `SignatureStatus`
-    (docs/telemetry-formats.md#what-each-event-becomes, Sysmon 7)."""
+    (docs/telemetry-events.md, Sysmon 7)."""
     if signed is None and status is None:
         return ""
     return _signature(status or "") if is_true(signed) else "Unsigned"

@@ -8,7 +8,7 @@ from vedette.model.findings.detection import Source
 
 
 class ActionType(IntEnum):
-    """Action types as numbered in the API (docs/api-objects.md#actions)."""
+    """Action types as numbered in the API (docs/api-detection.md#actions)."""
 
     EMAIL = 0
     SYSLOG = 1

@@ -1,4 +1,4 @@
-"""Columns and states of a stored alert (docs/api-objects.md#alert).
+"""Columns and states of a stored alert (docs/api-detection.md#alert).
 
 An alert is one row. Every change adds a row with a higher `version`. The row contains the evidence
 (event, matched values, text of the rule), because telemetry expires earlier than the alert.

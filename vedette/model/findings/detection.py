@@ -18,7 +18,7 @@ AlertType = Literal[
     "watchlist.hit.ingress.binary",
     "watchlist.hit.ingress.host",
 ]
-"""The `alert_type` of docs/api-objects.md: `query` for watchlists, rules and query indicators;
+"""The `alert_type` of docs/api-detection.md: `query` for watchlists, rules and query indicators;
 `ingress` for value indicators; `host` for detections without a process."""
 
 SourceKind = Literal["rule", "feed", "watchlist", "server"]

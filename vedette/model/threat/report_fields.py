@@ -1,4 +1,4 @@
-"""Catalogue of the search fields of threat reports (docs/query-language.md#threat-reports). Columns
+"""Catalogue of the search fields of threat reports (docs/query-objects.md#threat-reports). Columns
 are defined in `report_columns.py`."""
 
 from vedette.model.field import Field, catalogue

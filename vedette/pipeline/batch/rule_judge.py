@@ -14,6 +14,7 @@ differ. A rule that fires often loses detail, never attribution:
     the rest                                                           a count per rule and host
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import thread_time_ns
 from typing import Any, Final
@@ -133,6 +134,8 @@ class RuleJudge:
         self._frequency: Mapping[Anchor, float] = NOTHING_KNOWN
         """Measured on this worker's events; kept when the rules change."""
         self._is_failing = False
+        self._arrived: dict[tuple[str, ...], int] = {}
+        """Number of events by their classes."""
 
     def use(self, generation: int, rules: Sequence[JudgedRule]) -> None:
         """Sets the rules from the next commit on. They are looked up by anchors measured for
@@ -154,6 +157,15 @@ class RuleJudge:
         """Returns costs and hits of rules since the last call, without rules that were never
         candidates."""
         return [] if self._set is None else self._set.take_costs()
+
+    def take_arrived(self) -> dict[str, int]:
+        """Returns the number of events of each class since the last call. Events are counted
+        whether or not a rule applies to them, but only while there are rules."""
+        arrived: Counter[str] = Counter()
+        for sources, count in self._arrived.items():
+            arrived.update(dict.fromkeys(sources, count))
+        self._arrived = {}
+        return dict(arrived)
 
     def judge(self, batches: Iterable[DecodedBatch]) -> list[RuleHit]:
         """Returns the hits of a commit, in order of the first event of each."""
@@ -198,6 +210,7 @@ class RuleJudge:
                         yield n, made.event(), rules, made.actor()
                     continue
                 for event in self._events(record, host, outcomes):
+                    self._arrived[event.sources] = self._arrived.get(event.sources, 0) + 1
                     if rules := self._judged(event):
                         yield n, event, rules, event.process_id
             except Exception as error:
@@ -211,6 +224,7 @@ class RuleJudge:
         match, which is rare."""
         rules, record = self._set, made.record
         assert rules is not None
+        self._arrived[made.sources] = self._arrived.get(made.sources, 0) + 1
         if not rules.wants(made.sources):
             return []
         if self._sample is not None or not is_plain(record):

@@ -125,6 +125,7 @@ class LocalProcessor:
         batches = list(map(decode_submission, submissions))
         packed = pack(self.batch_processor.prepare(batches, seq, now_us))
         self._rules.add_costs(judge.take_costs())
+        self._rules.add_arrived(judge.take_arrived())
         return packed
 
     def durable(self, seq: int) -> None:

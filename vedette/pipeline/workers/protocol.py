@@ -212,6 +212,8 @@ class Processed(Struct, tag=True):
     """Counts of the ingress filters."""
     costs: list[RuleCost] = []
     """Costs and hits of the rules."""
+    arrived: dict[str, int] = {}
+    """Number of events by class (`detect/views/sources.py`)."""
 
 
 class Failed(Struct, tag=True):

@@ -1,8 +1,9 @@
-"""Delivers the detection rules to the processes that evaluate them, and collects their costs.
-Thread-safe.
+"""Delivers the detection rules to the processes that evaluate them, and collects their costs and
+the number of events by class. Thread-safe.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -28,6 +29,7 @@ class RuleDelivery:
         self._version = 0
         self._judged_by = JudgedBy()
         self._costs: dict[str, RuleCost] = {}
+        self._arrived: Counter[str] = Counter()
 
     def use(self, generation: int, rules: Sequence[JudgedRule]) -> None:
         """Sets the rules of commits that begin later."""
@@ -61,6 +63,16 @@ class RuleDelivery:
         with self._lock:
             costs, self._costs = list(self._costs.values()), {}
         return costs
+
+    def add_arrived(self, arrived: Mapping[str, int]) -> None:
+        with self._lock:
+            self._arrived.update(arrived)
+
+    def take_arrived(self) -> dict[str, int]:
+        """Returns the number of events by class since the last call."""
+        with self._lock:
+            arrived, self._arrived = self._arrived, Counter()
+        return dict(arrived)
 
 
 def _sum(one: RuleCost, other: RuleCost) -> RuleCost:

@@ -276,6 +276,7 @@ class WorkerProcess:
             self._lookups.seen,
             processor.filters.take_counts(),
             processor.rules.take_costs(),
+            processor.rules.take_arrived(),
         )
 
     def _collect_garbage(self) -> None:

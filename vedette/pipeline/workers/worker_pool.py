@@ -347,6 +347,7 @@ class WorkerPool:
                 adapters=adapters,
             )
         self.rules.add_costs(result.costs)
+        self.rules.add_arrived(result.arrived)
         with self._filter_lock:
             self._filtered.add(result.filtered)
 

@@ -1,4 +1,4 @@
-"""Checks address values (docs/query-language.md#addresses).
+"""Checks address values (docs/query-ranges.md#addresses).
 
 An unknown address is 16 zero bytes and never matches. IPv4 and IPv6 share a column, so a range is
 clipped to its own family.

@@ -1,4 +1,4 @@
-"""Checks values of command lines (docs/query-language.md#cmdline)."""
+"""Checks values of command lines (docs/query-values.md#cmdline)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Checks values of domain names (docs/query-language.md#domain)."""
+"""Checks values of domain names (docs/query-values.md#domain)."""
 
 from itertools import chain
 

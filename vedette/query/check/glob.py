@@ -34,7 +34,7 @@ def is_any(value: str) -> bool:
 
 def begins_wild(value: str) -> bool:
     """Whether the value starts with a wildcard, so that no index applies
-    (docs/query-language.md#values-by-type)."""
+    (docs/query-values.md)."""
     return value[:1] in ("*", "?") and not is_any(value)
 
 
@@ -91,7 +91,7 @@ def _whole_shape(value: str) -> tuple[Shape, str]:
 
 def suffix(column: str, form: Form, value: str, separator: str) -> TextTest:
     """Returns a test that the folded value matches a suffix after a separator
-    (docs/query-language.md#path, docs/query-language.md#domain). The form starts with a separator,
+    (docs/query-values.md#path, docs/query-values.md#domain). The form starts with a separator,
     so the whole text is one of the suffixes."""
     shape, needle = _suffix_shape(value, separator)
     tokens = index_words(column, f"{separator}{value} ")

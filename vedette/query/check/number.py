@@ -1,4 +1,4 @@
-"""Checks numbers and truth values (docs/query-language.md#numbers)."""
+"""Checks numbers and truth values (docs/query-ranges.md#numbers)."""
 
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal

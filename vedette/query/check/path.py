@@ -1,4 +1,4 @@
-"""Checks paths, registry paths and program names (docs/query-language.md#path)."""
+"""Checks paths, registry paths and program names (docs/query-values.md#path)."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Checks keywords, hosts, accounts, hashes, texts and kinds (docs/query-language.md#keyword)."""
+"""Checks keywords, hosts, accounts, hashes, texts and kinds (docs/query-values.md#keyword)."""
 
 import re
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ def _host_tests(column: str, value: str) -> Tests:
 
 def endpoint(field: Field, source: str) -> Tests:
     """Returns tests of `HOST|sensor id`, or of the host alone if the value has no bar
-    (docs/query-language.md#binaries)."""
+    (docs/query-objects.md#binaries)."""
     whole_column, host_column = field.sources
     value = fold(unescape(source))
     if is_any(value):

@@ -1,4 +1,4 @@
-"""Converts time values into bounds in epoch microseconds, UTC (docs/query-language.md#times)."""
+"""Converts time values into bounds in epoch microseconds, UTC (docs/query-ranges.md#times)."""
 
 import re
 from datetime import UTC, datetime, timedelta

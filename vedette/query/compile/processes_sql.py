@@ -1,5 +1,5 @@
 """Compiles a typed tree for a comprehensive search: `svc.comprehensive_search`
-(docs/query-language.md#one-segment-at-a-time).
+(docs/query-evaluation.md#one-segment-at-a-time).
 
     a test of events      is true if some segment of the process satisfies it
     a test of a count     applies to the sum over the segments

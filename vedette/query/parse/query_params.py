@@ -1,5 +1,5 @@
 """Reads a query from the parameters of a URL or of a stored query string
-(docs/query-language.md#parameters-beside-q). Parameters are already decoded. Other keys are
+(docs/query-language.md#query-parameters). Parameters are already decoded. Other keys are
 ignored.
 
     q=<query>            the query

@@ -70,7 +70,7 @@ def _end(text: str) -> str:
 
 
 def terms(tree: Tree) -> list[str]:
-    """Returns the distinct leaves in query order (docs/query-language.md#one-segment-at-a-time):
+    """Returns the distinct leaves in query order (docs/query-evaluation.md#one-segment-at-a-time):
     field and value as typed, without escapes, quoted if the value has whitespace. `*` and `*:*`
     match everything and are left out."""
     return list(dict.fromkeys(_term(leaf) for leaf in leaves(tree) if not asks_all(leaf)))

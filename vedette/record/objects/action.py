@@ -1,5 +1,5 @@
 """Bodies and responses of actions, which a watchlist, feed or rule runs on a hit
-(docs/api-objects.md#actions)."""
+(docs/api-detection.md#actions)."""
 
 from typing import Annotated, Any, Final, Literal
 

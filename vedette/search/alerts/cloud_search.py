@@ -1,4 +1,4 @@
-"""Alert search v7: filters over the fields of the cloud API, and queries (docs/cloud.md#alerts)."""
+"""Alert search v7: filters over the cloud API's fields, queries (docs/cloud-alerts.md#alerts)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Searches and reads binaries (docs/http-api.md#binaries)."""
+"""Searches and reads binaries (docs/api-binaries.md)."""
 
 import re
 from collections.abc import Callable, Mapping

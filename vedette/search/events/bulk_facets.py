@@ -1,5 +1,5 @@
 """Counts facets over the events of a process from a given segment on, within a time limit
-(docs/process-analysis.md#facet-fields).
+(docs/process-analysis-facets.md#facet-fields).
 
 Segments are counted in steps of `BULK_EVENTS_A_STEP` events, the earliest first. The time limit is
 checked between steps. A step that exceeds it is not counted.

@@ -1,5 +1,5 @@
 """Highlights: values on a page of results with their matches between markers
-(docs/api-objects.md#search-answer, docs/query-language.md#one-segment-at-a-time).
+(docs/api-objects.md#search-answer, docs/query-evaluation.md#one-segment-at-a-time).
 
 Each distinct value is one entry with the unique ids of the results that have it.
 `query/highlight.py` decides which patterns apply to which columns. Event values are read for the

@@ -1,5 +1,5 @@
 """Reads one process: summary with relatives, segments, events
-(docs/http-api.md#searching-and-reading-processes).
+(docs/api-processes.md#searching-and-reading-processes).
 
 For segment numbers, and errors for missing processes and segments, see `process_lookup.py`.
 """

@@ -282,7 +282,7 @@ def _facets(
 
 
 def _hidden(engine: Engine, question: _Question, total: int, reach: Reach) -> int:
-    """Returns the number of results outside the caller's scope (docs/http-api.md, `filtered`)."""
+    """Returns the number of results outside the caller's scope (`filtered`)."""
     if not question.counts_filtered:
         return 0
     where = choose_plan(engine, question.where, EVERYTHING, COUNT, reach).access.condition

@@ -1,8 +1,8 @@
 """Suppression of processes without events other than module loads
 (docs/api-objects.md#process-events).
 
-Each sensor group has this setting, off by default (docs/http-api.md). It applies when data is read,
-not when it is stored, so it can be switched at any time.
+Each sensor group has this setting, off by default (docs/api-processes.md). It applies when data is
+read, not when it is stored, so it can be switched at any time.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Searches threat reports (docs/http-api.md#threat-reports)."""
+"""Searches threat reports (docs/api-threat-reports.md#threat-reports)."""
 
 from collections.abc import Mapping
 from typing import Any, Final

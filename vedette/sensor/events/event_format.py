@@ -1,4 +1,4 @@
-"""Event format 1: one JSON object per line (docs/sensor-protocol.md)."""
+"""Event format 1: one JSON object per line (docs/sensor-events.md)."""
 
 from __future__ import annotations
 

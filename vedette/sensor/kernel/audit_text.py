@@ -1,5 +1,5 @@
 """Values of audit records: texts, arguments, socket addresses
-(docs/telemetry-formats.md#linux-audit).
+(docs/telemetry-linux-audit.md).
 
 A value is quoted, or hexadecimal if it contains a space, a quote or a control character. The
 functions work on bytes and avoid copies: they run thousands of times a second.

@@ -1,5 +1,5 @@
 """Audit events in laurel's format: one JSON object per event
-(docs/telemetry-formats.md#linux-audit)."""
+(docs/telemetry-linux-audit.md)."""
 
 from functools import lru_cache
 

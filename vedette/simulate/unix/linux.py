@@ -9,7 +9,7 @@ from vedette.simulate.unix.machine import UnixMachine
 
 IN_PROGRESS = -115
 """Result of a non-blocking connect; it counts as a connection
-(docs/telemetry-formats.md#what-each-event-becomes)."""
+(docs/telemetry-events.md)."""
 
 _SYSTEM_USERS = {"root": 0, "www-data": 33, "tomcat": 998, "postgres": 113, "builder": 1001}
 

@@ -1,5 +1,5 @@
 """Windows event-log records in the format of Winlogbeat 8
-(docs/telemetry-formats.md#wrappers-of-windows-events, D)."""
+(docs/telemetry-windows.md, D)."""
 
 import json
 from collections.abc import Iterator

@@ -5,7 +5,7 @@ SHA-256: a fast hash suffices for a secret that cannot be guessed, and every req
 `api` tokens act as a user; a read-only token may change nothing. `ingest` tokens may only send
 telemetry into one sensor group. The HTTP layer reads tokens from requests
 (docs/telemetry-formats.md#protocols: Basic `id:secret`, `ApiKey base64(id:secret)`, `Bearer
-secret`; docs/http-api.md#who-may-call-what: X-Auth-Token).
+secret`; docs/api-authentication.md#credentials: X-Auth-Token).
 
 Authentication reads the database at most once a second per token. A revocation by another program
 takes effect within that second, a revocation by this server at once.

@@ -167,7 +167,7 @@ SENSOR = Table(
     _flag("restart_queued"),
     _flag("uninstall"),
     Column("notes", Text),
-    # Enrolment (docs/sensor-protocol.md); empty for hosts that only shippers report.
+    # Enrolment (docs/sensor-enrollment.md); empty for hosts that only shippers report.
     _number("enrolled_us"),
     Column("key_sha256", LargeBinary),  # sensor program's key; null: never enrolled, or ended
     Column("node_key_sha256", LargeBinary),  # key of osquery on the same host

@@ -81,6 +81,15 @@ SIGMA_COUNT = Table(
     _number("last_hit_us"),
 )
 
+LOG_SOURCE = Table(
+    "log_source",
+    METADATA,
+    Column("source", Text, primary_key=True),  # class of events, of detect/views/sources.py
+    _number("events"),
+    _number("first_us"),  # arrival of the first event
+    _number("last_us"),
+)
+
 CORRELATION_STATE = Table(
     "correlation_state",
     METADATA,

@@ -1,4 +1,4 @@
-"""Devices: sensors with the fields and states of the cloud API (docs/cloud.md#devices).
+"""Devices: sensors with the fields and states of the cloud API (docs/cloud-devices.md#devices).
 
 Filters run in memory over the sensors of the caller's scope: a device's states depend on the time
 and on the registered packages, for which no column exists.

@@ -1,4 +1,4 @@
-"""Sensor-update jobs: one version for many devices, in waves (docs/cloud.md#sensor-updates).
+"""Sensor-update jobs: a version for many devices, in waves (docs/cloud-devices.md#sensor-updates).
 
 A job is IN_PROGRESS from its creation and COMPLETED when no device waits any more. A device goes
 NOT_HINTED -> HINTED -> DOWNLOADED -> UPDATED or FAILED (`update_progress.py` changes the state).
@@ -319,7 +319,7 @@ def cancel(database: Database, scope: Scope, job_id: str, now_us: int, reason: s
     """Cancels a job and writes `reason` into the audit log.
 
     Raises NotFoundError for a job without a device in the scope, BadRequestError for a job that has
-    ended (docs/cloud.md#sensor-updates).
+    ended (docs/cloud-devices.md#sensor-updates).
     """
     with database.writing() as connection:
         job = _found(connection, scope, job_id)

@@ -1,4 +1,4 @@
-"""The application-control server to which watchlist hits are exported (docs/api-objects.md).
+"""The application-control server to which watchlist hits are exported (docs/notifications.md).
 
 Its token is sealed, and dropped when the server's address changes, so that the token never goes to
 a host that another person chose.

@@ -1,4 +1,4 @@
-"""Values of the placeholders in Sigma rules (docs/detection.md).
+"""Values of the placeholders in Sigma rules (docs/detection-conditions.md#placeholders).
 
 A change resets the `codec` of rules that use the placeholder to 0 in the same transaction. They are
 then recompiled even if the server is killed first.

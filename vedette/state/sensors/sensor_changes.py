@@ -1,4 +1,4 @@
-"""Changes of a sensor by users (docs/http-api.md#changing-a-sensor): orders, group, notes.
+"""Changes of a sensor by users (docs/api-sensors.md#changing-a-sensor): orders, group, notes.
 
 An order is refused if no sensor can carry it out, so that no user believes a host isolated that is
 not.

@@ -1,4 +1,4 @@
-"""Lists of sensors (docs/http-api.md#changing-a-sensor): filtered, sorted, paged, within a
+"""Lists of sensors (docs/api-sensors.md#changing-a-sensor): filtered, sorted, paged, within a
 scope."""
 
 from collections.abc import Iterable, Sequence
@@ -57,7 +57,7 @@ class SensorQuery:
     """One of `TROUBLES`, or "" for any: `isolation` selects isolated hosts and hosts with a
     changing isolation, `gaps` hosts with missing records."""
     terms: str = ""
-    """A query (docs/query-language.md#sensors)."""
+    """A query (docs/query-objects.md#sensors)."""
     sort: str = DEFAULT_SORT
     is_descending: bool = True
     start: int = 0

@@ -1,6 +1,6 @@
 """Progress of a sensor's upload queue: numbers of stored and missing blocks.
 
-A sensor numbers the blocks of its queue from 1 (docs/sensor-protocol.md). A number beyond the
+A sensor numbers the blocks of its queue from 1 (docs/sensor-events.md). A number beyond the
 expected one leaves a gap, which a late block fills. A number below the expected one that is not
 missing was stored before, however long ago.
 

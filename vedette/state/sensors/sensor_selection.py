@@ -1,4 +1,4 @@
-"""Queries over sensors (docs/query-language.md#sensors) as conditions of the state database, and
+"""Queries over sensors (docs/query-objects.md#sensors) as conditions of the state database, and
 the sort keys of `sort.col` for every member of the sensor's record.
 
 Values are bound. Queries are case-insensitive.

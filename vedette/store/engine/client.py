@@ -9,6 +9,7 @@
 - Inserts are synchronous and sent as one block: one part in each partition they touch.
 """
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ import pyarrow as pa
 
 import vedette.store.engine.arrow_memory  # noqa: F401 - before the first array
 from vedette import limits
+from vedette.errors import UnavailableError
 from vedette.limits import Limit
 from vedette.store.engine import statement_retry
 from vedette.store.engine.cancel import CancelToken, QueryKiller
@@ -41,9 +43,12 @@ from vedette.store.engine.shard_routing import (
 )
 from vedette.store.engine.statement_settings import (
     ARROW_SETTINGS,
+    PAGE_SETTINGS,
+    PAGE_TRANSPORT,
     READ_FORMATS,
     READ_SETTINGS,
     insert_settings,
+    settings_clause,
 )
 from vedette.store.engine.whole_stream import WholeStream
 from vedette.store.engine.write_failures import FailedWrites
@@ -76,6 +81,14 @@ class Rows:
     def dicts(self) -> list[dict[str, Any]]:
         names = self.names
         return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The rows between OFFSET and LIMIT; `total` is the number of rows without both."""
+
+    total: int
+    rows: Sequence[Sequence[Any]]
 
 
 class Engine(Protocol):
@@ -136,6 +149,20 @@ class Engine(Protocol):
         cancel: CancelToken | None = None,
     ) -> pa.Table:
         """Like `query`, for many rows: returns a table with this schema."""
+        ...
+
+    def query_page(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Page:
+        """Like `query`, for a SELECT with ORDER BY, LIMIT and OFFSET that returns numbers and
+        texts. Also returns the exact number of rows without LIMIT and OFFSET, counted in the same
+        pass, in memory that depends only on the page."""
         ...
 
     def stream(
@@ -264,6 +291,32 @@ class ClickHouseEngine:
                 result = client.query(text, **options, column_oriented=True)
                 columns = result.result_columns or [()] * len(schema)
                 return pa.table(list(map(pa.array, columns, schema.types)), schema)
+
+        return self._failed_writes.reread(partial(statement_retry.read_once_replaced, read))
+
+    def query_page(
+        self,
+        sql: str,
+        params: Params | None = None,
+        *,
+        settings: Settings | None = None,
+        deadline_s: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Page:
+        asked = _Read(sql, params, settings, deadline_s, cancel)
+
+        def read() -> Page:
+            with self._reading(asked) as (client, text, options):
+                # As a clause: the driver of the embedded engine runs two statements for each
+                # setting that it gets beside a raw query.
+                clause = settings_clause({**options["settings"], **PAGE_SETTINGS})
+                body = client.raw_query(
+                    f"{text} SETTINGS {clause}",
+                    options["parameters"],
+                    settings=PAGE_TRANSPORT,
+                    fmt="JSONCompact",
+                )
+                return _page(body)
 
         return self._failed_writes.reread(partial(statement_retry.read_once_replaced, read))
 
@@ -445,6 +498,16 @@ class ClickHouseEngine:
         self._control.close()
         self.query_pool.close()
         self._held.close()
+
+
+def _page(body: bytes) -> Page:
+    """Decodes a result in the format JSONCompact. Raises UnavailableError for an incomplete one."""
+    try:
+        found = json.loads(body)
+        rows, total = found["data"], found.get("rows_before_limit_at_least", found["rows"])
+    except (ValueError, KeyError) as error:
+        raise UnavailableError("the store returned an incomplete result") from error
+    return Page(int(total), rows)
 
 
 def create_database(client: Any, name: str, capabilities: Capabilities) -> None:

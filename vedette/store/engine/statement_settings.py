@@ -31,6 +31,16 @@ ARROW_SETTINGS: Final[_Settings] = {
     "output_format_arrow_low_cardinality_as_dictionary": 0,
 }
 
+PAGE_SETTINGS: Final[_Settings] = {
+    "exact_rows_before_limit": 1,
+    "output_format_json_quote_64bit_integers": 0,
+}
+"""A page with the exact number of rows before its LIMIT (`Engine.query_page`)."""
+
+PAGE_TRANSPORT: Final[_Settings] = {"wait_end_of_query": 1}
+"""The server answers with the status of an error that happens in the middle of a result. The
+embedded engine ignores it."""
+
 READ_FORMATS: Final = {"DateTime*": "int"}
 
 INSERT_SETTINGS: Final[_Settings] = {
@@ -65,3 +75,15 @@ def insert_settings(capabilities: Capabilities, rows: int, token: str) -> dict[s
         # Stored once however often it is sent (`statement_retry.py`; the driver repeats, too).
         settings["insert_deduplication_token"] = token
     return settings
+
+
+def settings_clause(settings: _Settings) -> str:
+    """Returns settings as the list behind SETTINGS."""
+    return ", ".join(f"{name} = {_literal(value)}" for name, value in settings.items())
+
+
+def _literal(value: str | int) -> str:
+    if isinstance(value, int):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

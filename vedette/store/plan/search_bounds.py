@@ -18,7 +18,7 @@ from vedette.model.scope import EVERYTHING, Scope
 from vedette.model.suffix_columns import SUFFIX_COLUMNS, suffix_index_name
 from vedette.query.compile.condition import NO_INDEXES, SETTINGS, Condition
 from vedette.store.engine.cancel import CancelToken
-from vedette.store.engine.client import Engine, Params, Rows, Settings
+from vedette.store.engine.client import Engine, Page, Params, Rows, Settings
 from vedette.store.sql.scope_filter import scoped
 
 _ASKED: Final[Settings] = {
@@ -93,6 +93,18 @@ class Reach:
             settings["max_threads"] = threads
         return engine.query(
             sql, params, settings=settings, deadline_s=self.left_s(), cancel=self.cancel
+        )
+
+    def ask_page(
+        self, engine: Engine, sql: str, params: Params, *, indexes: frozenset[str] | None
+    ) -> Page:
+        """Like `ask`, for a page with the number of all rows (`Engine.query_page`)."""
+        return engine.query_page(
+            sql,
+            params,
+            settings=self._settings(engine, indexes),
+            deadline_s=self.left_s(),
+            cancel=self.cancel,
         )
 
     def ask_table(

@@ -72,20 +72,16 @@ def search_binaries(
         # An array needs an element for its type.
         known = {"": 0, **copied}
         params |= {"copied_names": list(known), "copied_sizes": list(known.values())}
-    page = engine.query(
-        f"SELECT hash, count() OVER () FROM "
-        f"({where.matching(columns, which)}) "
+    page = engine.query_page(
+        f"SELECT hash FROM ({where.matching(columns, which)}) "
         f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
         params,
         settings=SETTINGS,
         deadline_s=deadline_s,
-    ).rows
-    if not page:  # A page beyond the end has no row with the total.
-        total = count_binaries(engine, where, scope, deadline_s=deadline_s) if start else 0
-        return Found(total, [])
-    hashes = [row[0] for row in page]
+    )
+    hashes = [row[0] for row in page.rows]
     found = {row["hash"]: row for row in binary_rows(engine, hashes, scope)}
-    return Found(page[0][1], [found[digest] for digest in hashes if digest in found])
+    return Found(page.total, [found[digest] for digest in hashes if digest in found])
 
 
 def _few(

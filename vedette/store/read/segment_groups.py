@@ -1,5 +1,5 @@
 """Grouped search of segments: the first segment per value of a column (`svc.group`,
-docs/http-api.md#searching-and-reading-processes).
+docs/api-processes.md#searching-and-reading-processes).
 
 Groups are ordered by their first segments. A page therefore consists of the first segments in
 order, without those whose group occurred before; all other groups are only counted.

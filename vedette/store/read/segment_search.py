@@ -134,19 +134,14 @@ def _page(
 ) -> tuple[int, list[Place]]:
     """Returns total and places of a page; metadata is then read only for the page."""
     ordering = ordering_sql(order)
-    found = _source(where, [column for column, _ in order])
-    page = reach.ask(
+    source = _source(where, [column for column, _ in order])
+    page = reach.ask_page(
         engine,
-        f"SELECT {PLACE}, count() OVER () FROM {found} "
-        f"ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
+        f"SELECT {PLACE} FROM {source} ORDER BY {ordering} LIMIT {rows:d} OFFSET {start:d}",
         where.params,
         indexes=where.indexes,
-    ).rows
-    keys = [(row[0], row[1], row[2]) for row in page]
-    if page or not start:
-        return (page[0][3] if page else 0), keys
-    # A page beyond the end has no row with the total.
-    return _count(engine, where, reach), keys
+    )
+    return page.total, [(row[0], row[1], row[2]) for row in page.rows]
 
 
 _UNKNOWN: Final = {

@@ -1,4 +1,4 @@
-"""The approved list: addresses that may call the API (docs/http-api.md#approved-addresses)."""
+"""The approved list: addresses that may call the API (docs/api-approved-addresses.md)."""
 
 from typing import Annotated, Any, Final
 

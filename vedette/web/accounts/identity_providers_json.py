@@ -1,5 +1,5 @@
 """Formats identity providers and identities, and parses team mappings
-(docs/http-api.md#identity-providers)."""
+(docs/api-identity-providers.md)."""
 
 from typing import Any
 

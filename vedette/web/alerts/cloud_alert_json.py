@@ -1,4 +1,4 @@
-"""Formats alert records of search v7 (docs/cloud.md#alert-record)."""
+"""Formats alert records of search v7 (docs/cloud-alerts.md#alert-record)."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Alert search v7 (docs/cloud.md#alerts)."""
+"""Alert search v7 (docs/cloud-alerts.md#alerts)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final

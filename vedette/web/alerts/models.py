@@ -1,4 +1,4 @@
-"""Formats alert objects (docs/api-objects.md#alert). Every member that clients read is always
+"""Formats alert objects (docs/api-detection.md#alert). Every member that clients read is always
 present."""
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""JSON bodies of feeds (docs/api-objects.md#feed).
+"""JSON bodies of feeds (docs/api-detection.md#feed).
 
 A record never contains a secret: `password` and `ssl_client_key` are null. Sending the record back
 with null changes nothing; "" deletes a secret.

@@ -1,4 +1,4 @@
-"""Formats threat reports for the API (docs/api-objects.md#threat-report)."""
+"""Formats threat reports for the API (docs/api-detection.md#threat-report)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Threat reports: search, and ignoring them (docs/http-api.md#threat-reports)."""
+"""Threat reports: search, and ignoring them (docs/api-threat-reports.md#threat-reports)."""
 
 from typing import Annotated, Any, Final
 

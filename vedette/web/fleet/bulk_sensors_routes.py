@@ -1,4 +1,4 @@
-"""Bulk changes of sensors (docs/http-api.md#changing-a-sensor). A dry run counts them first. A
+"""Bulk changes of sensors (docs/api-sensors.md#changing-a-sensor). A dry run counts them first. A
 sensor that cannot be changed is reported with the reason, while the others change."""
 
 from collections import Counter

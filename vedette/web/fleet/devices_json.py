@@ -1,4 +1,4 @@
-"""Formats devices as JSON and CSV, and parses bodies of device searches (docs/cloud.md#devices)."""
+"""Formats devices as JSON and CSV, and parses device searches (docs/cloud-devices.md#devices)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Devices of the cloud API (docs/cloud.md#devices)."""
+"""Devices of the cloud API (docs/cloud-devices.md#devices)."""
 
 from typing import Annotated, Any, Final
 

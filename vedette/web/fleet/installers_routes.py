@@ -1,4 +1,4 @@
-"""Installers for sensors of a group, and available versions (docs/http-api.md#changing-a-sensor,
+"""Installers for sensors of a group, and available versions (docs/api-sensors.md#changing-a-sensor,
 docs/clients.md#requests)."""
 
 from typing import Annotated, Any, Final

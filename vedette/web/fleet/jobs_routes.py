@@ -1,4 +1,4 @@
-"""Jobs of the caller: changes of alerts, exports (docs/cloud.md#jobs)."""
+"""Jobs of the caller: changes of alerts, exports (docs/cloud-alerts.md#jobs)."""
 
 from typing import Annotated, Any, Final
 

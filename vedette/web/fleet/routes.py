@@ -1,4 +1,4 @@
-"""Sensors and their hosts (docs/http-api.md#changing-a-sensor)."""
+"""Sensors and their hosts (docs/api-sensors.md#changing-a-sensor)."""
 
 import time
 from dataclasses import replace
@@ -108,7 +108,7 @@ def sensor(sensor_id: str, here: Here, scope: Within) -> Response:
     "/api/v1/sensor/{sensor_id}", right=Right.ACT, summary="Change a sensor: orders, group, notes"
 )
 async def change_sensor(sensor_id: str, request: Request, here: Here, scope: Within) -> Response:
-    """Body: the members listed in docs/http-api.md#changing-a-sensor. A whole record may be sent
+    """Body: the members listed in docs/api-sensors.md#changing-a-sensor. A whole record may be sent
     back: read-only members are ignored, but a record of another sensor is rejected. The audit log
     stores `reason` with the change."""
     number, body = _sensor_number(sensor_id), await json_object(request)
@@ -241,7 +241,7 @@ def _enrolment_body(here: Services, scope: Scope, number: int) -> dict[str, Any]
     openapi_extra=described(
         ("rows", f"Rows of a page; default {SENSORS_PAGE_DEFAULT}"),
         ("start", "First row"),
-        ("q", "A query over sensors, docs/query-language.md#sensors; the filters hold beside it"),
+        ("q", "A query over sensors, docs/query-objects.md#sensors; the filters hold beside it"),
         *_FILTERS,
     ),
 )

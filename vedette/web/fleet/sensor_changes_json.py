@@ -1,5 +1,5 @@
-"""Parses the body of `PUT /api/v1/sensor/{id}` (docs/http-api.md#changing-a-sensor) and determines
-the required roles.
+"""Parses the body of `PUT /api/v1/sensor/{id}` (docs/api-sensors.md#changing-a-sensor) and
+determines the required roles.
 
 Clients send a single member or the whole record. Seven members are updatable; read-only members are
 ignored, since they may have changed since the client read them; unknown members are rejected.

@@ -1,5 +1,5 @@
 """Formats sensor update jobs as JSON and CSV, and parses the bodies that create them
-(docs/cloud.md)."""
+(docs/cloud-devices.md)."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Sensor update jobs (docs/cloud.md#sensor-updates)."""
+"""Sensor update jobs (docs/cloud-devices.md#sensor-updates)."""
 
 from typing import Annotated, Any, Final
 

@@ -1,6 +1,6 @@
 """Reads the credential of a request.
 
-Analysts' tools send `X-Auth-Token` (docs/http-api.md#who-may-call-what). Senders use the methods
+Analysts' tools send `X-Auth-Token` (docs/api-authentication.md#credentials). Senders use the ways
 that Elasticsearch outputs support: Basic with the secret as the password, `ApiKey` with base64 of
 `id:secret`, or `Bearer`. Every method accepts `ID:SECRET`, as the server prints it, as well as the
 secret alone. The cloud API adds access tokens (JWTs, as Bearer) and `SECRET/ID` of an app or key in

@@ -1,4 +1,4 @@
-"""Parses bodies of alert search v7: filters, order, page (docs/cloud.md#alerts)."""
+"""Parses bodies of alert search v7: filters, order, page (docs/cloud-alerts.md#alerts)."""
 
 import re
 from collections.abc import Mapping

@@ -2,8 +2,8 @@
 
 A page receives the version with its content. `GET /api/v1/pulse?of=` returns the current version,
 and the page reloads its parts when the two differ
-(docs/console-development.md#following-the-server). Both sides compute the version with this module,
-from the same members.
+(docs/console-development-updates.md#following-the-server). Both sides compute the version
+with this module, from the same members.
 """
 
 from collections.abc import Callable, Mapping

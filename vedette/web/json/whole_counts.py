@@ -15,7 +15,7 @@ _NOTHING: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("events", "hits", "verify_us", "cost_ms"), 0),
     **dict.fromkeys(("block_count", "last_hit_count", "actual_sensor_count"), 0),
     **dict.fromkeys(("total_hits", "total_tags", "last_execution_time_ms"), "0"),
-    "last_hit": None,
+    **dict.fromkeys(("last_hit", "log_source")),
     "hit_rate": 0.0,
     **dict.fromkeys(("events_dropped", "bytes_dropped"), 0),
     **dict.fromkeys(("events_dropped_by_hour", "bytes_dropped_by_hour"), _HOURS),

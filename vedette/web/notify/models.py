@@ -1,4 +1,4 @@
-"""Parses and formats actions of sources (docs/api-objects.md#actions)."""
+"""Parses and formats actions of sources (docs/api-detection.md#actions)."""
 
 from typing import Any, Final
 

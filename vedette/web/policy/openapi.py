@@ -2,6 +2,7 @@
 
 from typing import Final, get_args
 
+from vedette.state.policy.sigma.log_sources import Arrival
 from vedette.state.policy.sigma_rule import RuleState
 from vedette.web.json.terms import (
     FLAG,
@@ -59,6 +60,14 @@ _RULE: Final[dict[str, Schema]] = {
     "state": {"enum": list(get_args(RuleState))},
     **alike(("created", "modified"), TIME),
     **alike(("stopped", "last_hit"), nullable(TIME)),
+    "log_source": nullable(
+        record(
+            {
+                "state": {"enum": list(get_args(Arrival))},
+                **alike(("first_event", "last_event"), nullable(TIME)),
+            }
+        )
+    ),
 }
 _DOCUMENT: Final = alike(("place", "id", "kind", "title", "level", "reason", "message"), TEXT)
 _IMPORTED: Final = _DOCUMENT | {"change": TEXT, "line": INTEGER}

@@ -1,4 +1,4 @@
-"""Processes: search, summary, segments, events (docs/http-api.md#searching-and-reading-processes).
+"""Search, summary, segments and events (docs/api-processes.md#searching-and-reading-processes).
 `process_views_routes.py` has tree, timeline and preview."""
 
 from functools import partial

@@ -1,5 +1,5 @@
 """Parses search parameters from a URL or a JSON body (docs/clients.md#aliases,
-docs/query-language.md#parameters-beside-q).
+docs/query-language.md#query-parameters).
 
 Names may start with `svc.` or `cb.`, which are equivalent. Unknown parameters are ignored,
 including `params`, which a certain client sends by mistake. Query parts are passed on unparsed to
@@ -61,7 +61,7 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "max_last_server_update": ("svc.q.last_server_update", "[* TO {}]"),
 }
 """Parameters for inclusive ranges of a field, with the equivalent query part
-(docs/query-language.md#parameters-beside-q, rule 5)."""
+(docs/query-language.md#query-parameters)."""
 
 
 def body_pairs(body: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -166,8 +166,8 @@ def _prefixed(wanted: str, pairs: Pairs) -> str:
 
 
 def _facets(pairs: Pairs, values: Mapping[str, str], default: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the requested facets. `facet` and `facets` are the same flag (docs/http-api.md);
-    without it the search counts none."""
+    """Returns the requested facets. `facet` and `facets` are the same flag
+    (docs/api-process-search.md); without it the search counts none."""
     if not (_flag("facet", values) or _flag("facets", values)):
         return ()
     wanted = (value.strip() for name, value in pairs if name == "facet.field")

@@ -1,4 +1,4 @@
-"""Formats orders for files (docs/http-api.md#binaries)."""
+"""Formats orders for files (docs/api-binaries.md)."""
 
 from collections.abc import Sequence
 from typing import Any

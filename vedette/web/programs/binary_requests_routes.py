@@ -1,4 +1,4 @@
-"""Orders to upload files of programs (docs/http-api.md#binaries)."""
+"""Orders to upload files of programs (docs/api-binaries.md)."""
 
 from typing import Annotated, Any, Final
 

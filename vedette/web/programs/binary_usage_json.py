@@ -1,4 +1,4 @@
-"""Formats the usage of a binary (docs/http-api.md#binaries)."""
+"""Formats the usage of a binary (docs/api-binaries.md)."""
 
 from vedette.store.read.binary_usage import Counted, Usage
 from vedette.web.json.wire_values import instant

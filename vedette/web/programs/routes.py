@@ -1,4 +1,4 @@
-"""Binaries: search, summary, files, prevalence (docs/http-api.md#binaries)."""
+"""Binaries: search, summary, files, prevalence (docs/api-binaries.md)."""
 
 import base64
 from functools import partial

@@ -1,4 +1,4 @@
-"""YARA rules for copies of programs (docs/http-api.md#yara-rules)."""
+"""YARA rules for copies of programs (docs/api-yara.md)."""
 
 from typing import Annotated, Any, Final
 

@@ -15,6 +15,8 @@ class CoveredTechnique:
     name: str
     """"" for a technique outside the matrix."""
     rules: int
+    blind: int
+    """Number of those rules whose log source does not arrive."""
     hits: int
     """Hits of those rules."""
 
@@ -32,16 +34,18 @@ class CoveredTactic:
     techniques: tuple[CoveredTechnique, ...]
 
 
-def attack_coverage(rules: Iterable[tuple[str, int]]) -> list[CoveredTactic]:
-    """Counts rules, given as (text, hits), by the tactics to which the matrix assigns their
-    techniques. Ignores the tactics that a rule's tags name."""
+def attack_coverage(rules: Iterable[tuple[str, int, bool]]) -> list[CoveredTactic]:
+    """Counts rules, given as (text, hits, whether its log source is missing), by the tactics that
+    the matrix assigns to their techniques. Ignores the tactics that a rule's tags name."""
     matrix = attack_matrix()
     rule_counts: Counter[str] = Counter()
+    blind_counts: Counter[str] = Counter()
     hit_counts: Counter[str] = Counter()
     tactic_hits: Counter[str] = Counter()
-    for text, hits in rules:
+    for text, hits, is_blind in rules:
         ids = techniques_of_tags(text)
         rule_counts.update(ids)
+        blind_counts.update(dict.fromkeys(ids, int(is_blind)))
         hit_counts.update(dict.fromkeys(ids, hits))
         tactic_hits.update(dict.fromkeys(by_tactic(ids), hits))
     sizes = Counter(tactic for each in matrix.techniques.values() for tactic in each.tactics)
@@ -56,6 +60,7 @@ def attack_coverage(rules: Iterable[tuple[str, int]]) -> list[CoveredTactic]:
                     id=id_,
                     name=matrix.techniques[id_].name if id_ in matrix.techniques else "",
                     rules=rule_counts[id_],
+                    blind=blind_counts[id_],
                     hits=hit_counts[id_],
                 )
                 for id_ in covered.get(tactic, ())

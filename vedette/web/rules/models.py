@@ -1,7 +1,8 @@
-"""Formats Sigma rules for the API and parses requests about them (docs/detection.md)."""
+"""Formats Sigma rules for the API and parses requests about them (docs/detection-rules.md)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from vedette import limits
@@ -10,10 +11,15 @@ from vedette.alerting.rule_import import Imported
 from vedette.alerting.rule_messages import RuleFile
 from vedette.alerting.rule_trial import TrialHit
 from vedette.detect.rule import SEVERITY
+from vedette.detect.rule_codec import decoded_rule
 from vedette.errors import BadRequestError
 from vedette.limits import Limit
+from vedette.state.db.database import Database
+from vedette.state.policy import rules
 from vedette.state.policy.rule_placeholders import Placeholder
 from vedette.state.policy.rules import InForce, Wanted
+from vedette.state.policy.sigma import log_sources
+from vedette.state.policy.sigma.log_sources import LogSource
 from vedette.state.policy.sigma_rule import EarlierText, NewSigmaRule, RuleState, SigmaRule
 from vedette.web.json.wire_values import instant, known_instant
 
@@ -25,8 +31,36 @@ _PLACE: Final = "document"
 _OUTCOMES: Final = ("added", "changed", "unchanged", "duplicate", "refused")
 
 
-def rule_body(one: SigmaRule, in_force: int, *, with_text: bool) -> dict[str, Any]:
-    """Returns a stored document as JSON. `in_force` is the generation that evaluates events."""
+@dataclass(frozen=True, slots=True)
+class RuleSituation:
+    """Values beside a rule document that determine its state."""
+
+    in_force: int
+    """Generation that evaluates events."""
+    arrived: Mapping[str, LogSource]
+    """Maps event class to the events that have arrived."""
+    now_us: int
+
+    @classmethod
+    def load(cls, database: Database, now_us: int) -> "RuleSituation":
+        """Reads the situation from the state database."""
+        generation = rules.in_force(database).generation
+        return cls(generation, log_sources.load(database), now_us)
+
+    def log_source(self, one: NewSigmaRule) -> LogSource | None:
+        """Returns the events of a rule's log source; None for a document without one."""
+        if one.kind != "rule" or not one.compiled:
+            return None
+        return log_sources.joined(self.arrived, decoded_rule(one.compiled.encode()).sources)
+
+    def is_blind(self, one: NewSigmaRule) -> bool:
+        """Whether no event that the rule applies to arrives."""
+        found = self.log_source(one)
+        return found is not None and found.arrival(self.now_us) != "arrives"
+
+
+def rule_body(one: SigmaRule, situation: RuleSituation, *, with_text: bool) -> dict[str, Any]:
+    """Returns a stored document as JSON."""
     rule, counts = one.rule, one.counts
     body: dict[str, Any] = {
         "id": rule.id,
@@ -38,7 +72,7 @@ def rule_body(one: SigmaRule, in_force: int, *, with_text: bool) -> dict[str, An
         "revision": one.revision,
         "origin": rule.origin,
         "enabled": one.enabled,
-        "state": one.state(in_force),
+        "state": one.state(situation.in_force),
         "reason": one.reason,
         "message": one.message,
         "generation": one.generation,
@@ -50,8 +84,19 @@ def rule_body(one: SigmaRule, in_force: int, *, with_text: bool) -> dict[str, An
         "hits": counts.hits,
         "verify_us": counts.verify_us,
         "last_hit": known_instant(counts.last_hit_us),
+        "log_source": _log_source_body(situation.log_source(rule), situation.now_us),
     }
     return body | {"text": rule.text} if with_text else body
+
+
+def _log_source_body(found: LogSource | None, now_us: int) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "state": found.arrival(now_us),
+        "first_event": known_instant(found.first_us),
+        "last_event": known_instant(found.last_us),
+    }
 
 
 def in_force_body(one: InForce) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Sigma rules, which the server evaluates on events (docs/detection.md)."""
+"""Sigma rules, which the server evaluates on events (docs/detection-rules.md)."""
 
 from typing import Annotated, Any, Final
 
@@ -31,6 +31,7 @@ from vedette.web.json.body_members import flag_of
 from vedette.web.json.parameters import described, flag, whole_number
 from vedette.web.json.whole_counts import counts_within
 from vedette.web.rules.models import (
+    RuleSituation,
     document_body,
     foreseen_body,
     hit_body,
@@ -90,12 +91,13 @@ def listed(request: Request, here: Here, scope: Within) -> Response:
     rows = whole_number(query, "rows", SIGMA_ROWS, most=SIGMA_ROWS_MAX)
     found = rules.page(here.database, wanted(query), start, rows)
     in_force = rules.in_force(here.database)
+    situation = RuleSituation.load(here.database, here.clock.now_us())
     return json_answer(
         {
             "total_results": found.total,
             "start": start,
             "results": [
-                counts_within(rule_body(one, in_force.generation, with_text=False), scope)
+                counts_within(rule_body(one, situation, with_text=False), scope)
                 for one in found.rules
             ],
             "in_force": in_force_body(in_force),
@@ -193,9 +195,11 @@ def _on_events(here: Services, body: dict[str, Any]) -> Response:
 
 @router.get(f"{_BASE}/{{rule_id}}", right=Right.VIEW, summary="Get a Sigma rule")
 def one(rule_id: str, here: Here, scope: Within) -> Response:
-    """Returns the rule with its text."""
-    in_force = rules.in_force(here.database).generation
-    body = rule_body(rules.get(here.database, rule_id), in_force, with_text=True)
+    """Returns the rule with its text. `log_source` tells whether events that the rule applies to
+    arrive: `arrives`, `stopped` (none for a day) or `never`; null for users who do not see all
+    hosts."""
+    situation = RuleSituation.load(here.database, here.clock.now_us())
+    body = rule_body(rules.get(here.database, rule_id), situation, with_text=True)
     return json_answer(counts_within(body, scope))
 
 

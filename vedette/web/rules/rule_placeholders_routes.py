@@ -1,4 +1,5 @@
-"""Placeholders of Sigma rules, and earlier texts of rules (docs/detection.md#placeholders)."""
+"""Placeholders of Sigma rules, and earlier texts of rules
+(docs/detection-conditions.md#placeholders)."""
 
 from typing import Annotated, Any, Final
 

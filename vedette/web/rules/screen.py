@@ -32,7 +32,7 @@ from vedette.web.page.view import view_of
 from vedette.web.rules import rule_facets
 from vedette.web.rules.attack_coverage import CoveredTactic, attack_coverage
 from vedette.web.rules.attack_matrix import attack_matrix
-from vedette.web.rules.models import wanted
+from vedette.web.rules.models import RuleSituation, wanted
 from vedette.web.rules.rule_condition import condition_lines
 
 CONDITION_LINES_MAX: Limit[int] = 500
@@ -89,8 +89,11 @@ async def coverage(request: Request, here: Here) -> Response:
 
     def work() -> tuple[list[CoveredTactic], int, str]:
         page = rules.page(here.database, Wanted(state="in_force"), 0, limits.SIGMA_RULES_MAX)
-        texts = ((kept.rule.text, kept.counts.hits) for kept in page.rules)
-        return attack_coverage(texts), page.total, attack_matrix().version
+        situation = RuleSituation.load(here.database, here.clock.now_us())
+        covering = (
+            (one.rule.text, one.counts.hits, situation.is_blind(one.rule)) for one in page.rules
+        )
+        return attack_coverage(covering), page.total, attack_matrix().version
 
     tactics, total, version = await to_thread.run_sync(work)
     return render(request, "rules/coverage.html", tactics=tactics, total=total, version=version)
@@ -102,10 +105,13 @@ async def one(rule_id: str, request: Request, here: Here, scope: Within) -> Resp
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         found = rules.get(here.database, rule_id)
+        situation = RuleSituation.load(here.database, here.clock.now_us())
         outcomes = outcomes_of(engine, here, scope, "rule", [found.rule.id])
         return {
             "kept": found,
-            "state": found.state(rules.in_force(here.database).generation),
+            "state": found.state(situation.in_force),
+            "log_source": situation.log_source(found.rule),
+            "now_us": situation.now_us,
             "outcome": None if outcomes is None else outcomes.get(found.rule.id, NONE),
             **_asked(found),
         }

@@ -1,4 +1,4 @@
-"""`GET /api/v1/doctor`: problems of this server (docs/operations.md#what-is-wrong)."""
+"""`GET /api/v1/doctor`: problems of this server (docs/operations-monitoring.md#what-is-wrong)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Formats the findings of `vedette doctor` (docs/operations.md#what-is-wrong)."""
+"""Formats the findings of `vedette doctor` (docs/operations-monitoring.md#what-is-wrong)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,5 @@
 """Requests between servers of a cluster, signed with the secret of their state database
-(docs/security.md#between-servers). Not for other clients."""
+(docs/security-network.md#between-servers). Not for other clients."""
 
 import msgspec
 from anyio import to_thread

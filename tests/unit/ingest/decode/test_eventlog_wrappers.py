@@ -1,4 +1,4 @@
-"""The same records in the wrappers of docs/telemetry-formats.md#wrappers-of-windows-events: what
+"""The same records in the wrappers of docs/telemetry-windows.md: what
 every one of them must give."""
 
 import json

@@ -1,5 +1,5 @@
 """Starts, ends and implicit processes of Sysmon: facts 1 to 6, 11 and 12 of
-docs/telemetry-formats.md#what-real-data-teach."""
+docs/telemetry-formats.md#real-world-data."""
 
 from typing import Any
 

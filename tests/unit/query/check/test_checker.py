@@ -1,5 +1,5 @@
 """Meaning: values, dates, addresses, and the errors of each
-(docs/query-language.md#values-by-type)."""
+(docs/query-values.md)."""
 
 from datetime import UTC, datetime
 

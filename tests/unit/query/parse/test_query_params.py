@@ -1,4 +1,4 @@
-"""Queries as they travel (docs/query-language.md#parameters-beside-q)."""
+"""Queries as they travel (docs/query-language.md#query-parameters)."""
 
 import pytest
 

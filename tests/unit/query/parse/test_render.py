@@ -1,4 +1,4 @@
-"""Tree to text: canonical spelling and terms (docs/query-language.md#one-segment-at-a-time)."""
+"""Tree to text: canonical spelling and terms (docs/query-evaluation.md#one-segment-at-a-time)."""
 
 import pytest
 

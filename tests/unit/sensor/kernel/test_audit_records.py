@@ -1,4 +1,4 @@
-"""Audit records to what was seen (docs/telemetry-formats.md#linux-audit)."""
+"""Audit records to what was seen (docs/telemetry-linux-audit.md)."""
 
 import pytest
 

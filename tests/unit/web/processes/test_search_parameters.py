@@ -1,4 +1,4 @@
-"""Parameters of searches (docs/clients.md#aliases, docs/query-language.md#parameters-beside-q)."""
+"""Parameters of searches (docs/clients.md#aliases, docs/query-language.md#query-parameters)."""
 
 from typing import Any
 

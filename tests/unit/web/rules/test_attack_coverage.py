@@ -5,8 +5,9 @@ from vedette.web.rules.attack_matrix import TACTICS, attack_matrix, tactics_of_t
 from vedette.web.rules.rule_facets import facets_of_text
 
 
-def covered(*rules: tuple[str, int]) -> dict[str, CoveredTactic]:
-    return {tactic.name: tactic for tactic in attack_coverage(rules)}
+def covered(*rules: tuple[str, int], blind: int = 0) -> dict[str, CoveredTactic]:
+    rows = [(text, hits, at < blind) for at, (text, hits) in enumerate(rules)]
+    return {tactic.name: tactic for tactic in attack_coverage(rows)}
 
 
 def tagged(*tags: str) -> str:
@@ -50,6 +51,13 @@ def test_a_technique_that_is_not_in_the_matrix_is_shown_apart() -> None:
 
     assert [one.id for one in tactics[""].techniques] == ["T9999"]
     assert not tactics["Execution"].techniques
+
+
+def test_rules_without_events_are_counted() -> None:
+    tactics = covered((tagged("t1059", "execution"), 0), (tagged("t1059"), 3), blind=1)
+
+    (technique,) = tactics["Execution"].techniques
+    assert (technique.rules, technique.blind) == (2, 1)
 
 
 def test_without_such_techniques_there_is_no_such_row() -> None:

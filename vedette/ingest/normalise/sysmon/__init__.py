@@ -1,5 +1,5 @@
-"""Normaliser of Sysmon for Windows and Linux: docs/telemetry-formats.md#what-each-event-becomes,
-with the facts of docs/telemetry-formats.md#what-real-data-teach.
+"""Normaliser of Sysmon for Windows and Linux: docs/telemetry-events.md,
+with the facts of docs/telemetry-formats.md#real-world-data.
 
 `LEARN` and `MAKE` are tables by event id. A maker takes event data, the host context and the event
 time, and returns outcomes, or None if the event names no process; the record is then stored as a

@@ -28,7 +28,7 @@ def _tampers(path: str) -> int:
 
 def _registry_operation(data: Data, default: RegistryOperation) -> RegistryOperation:
     """Returns the operation of the event: from EventType, else from the message (NXLog), else the
-    default of the event id (docs/telemetry-formats.md#what-real-data-teach, fact 7)."""
+    default of the event id (docs/telemetry-formats.md#real-world-data, fact 7)."""
     found = _REGISTRY_VERBS.get(data.get("EventType", ""))
     if found is not None:
         return found

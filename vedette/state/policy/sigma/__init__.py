@@ -1,1 +1,1 @@
-"""Dependencies between stored Sigma documents."""
+"""Dependencies between stored Sigma documents, and the log sources that their rules need."""

@@ -1,4 +1,4 @@
-"""The fields of alert search v7 (docs/cloud.md#alerts) as SQL over `alert`.
+"""The fields of alert search v7 (docs/cloud-alerts.md#alerts) as SQL over `alert`.
 
 Criteria, exclusions, facets, groups and sorts name them; names are looked up here, values are
 bound.

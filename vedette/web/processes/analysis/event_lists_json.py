@@ -212,7 +212,7 @@ EVENT_LISTS: Final[dict[EventVersion, dict[str, Writer]]] = {
     4: {**_ALWAYS, "netconn": netconn_object_v4, "childproc": childproc_object},
 }
 """Maps each version to the formats of its event lists. DNS queries, pipes and script blocks have no
-list (docs/http-api.md)."""
+list (docs/api-processes.md)."""
 
 SUPPRESSION_SINCE: Final[EventVersion] = 3
 """First version whose child events include suppression (docs/api-objects.md#process-events)."""

@@ -1,5 +1,5 @@
 """Formats results of process analysis: event facets, metadata, suppression
-(docs/process-analysis.md#facet-fields)."""
+(docs/process-analysis-facets.md#facet-fields)."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,8 +22,8 @@ FACET_VALUES_MAX: Limit[int] = 200
 
 
 def event_facets_body(found: EventFacets) -> Body:
-    """Returns facets of a process's events (docs/process-analysis.md#facet-fields). Feed hits cover
-    the whole process."""
+    """Returns facets of a process's events
+    (docs/process-analysis-facets.md#facet-fields). Feed hits cover the whole process."""
     return {
         "alliance_hits": feed_hits(found.tags),
         "on_demand_hits": {},

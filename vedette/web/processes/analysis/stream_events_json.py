@@ -1,7 +1,6 @@
-"""Formats event streams and their event records (docs/process-analysis.md#events-of-a-stream).
+"""Formats event streams and their event records (docs/process-analysis-events.md).
 
-The data of each kind of event: docs/process-analysis.md. Text is not escaped. Unknown text is "",
-other unknown values are null.
+Text is not escaped. Unknown text is "", other unknown values are null.
 """
 
 from collections.abc import Callable, Iterable, Mapping

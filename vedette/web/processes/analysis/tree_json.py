@@ -1,4 +1,4 @@
-"""Formats the tree of a process (docs/http-api.md, "The tree of a process").
+"""Formats the tree of a process (docs/api-process-tree.md).
 
 Every node has the same members, whether the process has records or is missing: unknown text is
 empty, other unknown values are null. `label` describes the process as it started; `now` has the
