@@ -135,7 +135,7 @@ def test_the_head_says_what_is_stored_and_what_is_missing(
         with server.analyst() as client:
             known = client.get("/api/v1/storage/events/partition").json()
         assert f"in {next(iter(known))}" in head
-        assert "running: current" in head
+        assert "running, " in head
         assert "missing events from the sensor" in head
         gaps = json.loads(str(page.get_attribute("[data-gaps]", "data-gaps")))
         assert len(gaps) == 1
