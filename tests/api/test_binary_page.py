@@ -28,14 +28,14 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
         sensor = enrol(client, f"page-{os.urandom(3).hex()}.example", secret_of(server, group_id))
         started(sensor, f"c:\\{HOSTILE}.exe", md5, sha256)
         page = tight(analyst.get(f"/ui/binary/{md5}").text)
-        assert "Known by its hash alone" in page
-        assert ">1 host, 1 run<" in page
+        assert "The file is not stored" in page
+        assert ">1 host, 1 execution<" in page
         german = analyst.get(f"/ui/binary/{md5}", headers={"Accept-Language": "de"}).text
         german = tight(german)
-        assert ">1 Host, 1 Start<" in german
+        assert ">1 Host, 1 Ausführung<" in german
         assert f'data-call="POST /api/v1/binary/{md5}/request"' in page
         assert analyst.post(f"/api/v1/binary/{md5}/request", json={}).status_code == 200
-        assert "its file was ordered: waiting" in analyst.get(f"/ui/binary/{md5}").text
+        assert "File request: waiting" in analyst.get(f"/ui/binary/{md5}").text
         file = {"sha256": sha256, "md5": md5, "size": len(content), "path": "c:\\x"}
         assert sensor.post("binaries/offer", {"files": [file]}).json()["want"]
         put(sensor, sha256, 0, content)
@@ -46,13 +46,13 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
             "stored",
             f'action="/api/v1/binary/{md5}"',
             "Unsigned",
-            "How it is run",
+            "Usage",
             sensor.hostname,
             f'src="/api/v1/binary/{md5}/icon"',
         ):
             assert wanted in page, wanted
         assert HOSTILE not in page
-        assert "Runs by day" in page
+        assert "Executions by day" in page
         assert page.split("data-days")[1].count("<rect") == 1  # one day of one run
         assert ">Sensor groups<" in page
         wanted = {"reason": "incident 7 <b>"}
@@ -64,7 +64,7 @@ def test_the_page_orders_a_file_and_then_shows_what_is_in_it(
 
 
 def test_the_page_of_an_unknown_program_says_so(analyst: httpx.Client) -> None:
-    assert "Not known" in analyst.get(f"/ui/binary/{os.urandom(16).hex()}").text
+    assert "Not found" in analyst.get(f"/ui/binary/{os.urandom(16).hex()}").text
 
 
 def test_a_program_known_by_its_sha256_alone_has_a_page(
@@ -78,16 +78,16 @@ def test_a_program_known_by_its_sha256_alone_has_a_page(
         started(sensor, f"c:\\{HOSTILE}.exe", "", sha256)
     page = tight(analyst.get(f"/ui/binary/{sha256.upper()}").text)
     for wanted in (
-        ">1 host, 1 run<",
-        "no host told it",
+        ">1 host, 1 execution<",
+        "not reported",
         f'<dd class="mono">{sha256}</dd>',
         f"q=process_sha256%3A{sha256}",
         f"q=sha256%3A{sha256}",
         f"{name}.example",
-        "A ban goes by MD5",
+        "Bans require an MD5 hash",
         f'src="/api/v1/binary/{sha256}/icon"',
-        "Runs by day",
-        "Uploads are off in",
+        "Executions by day",
+        "Uploads are disabled in",
         f'<a href="/ui/groups/{group_id}">',
         f"{name} &lt;b&gt;",
     ):
@@ -113,10 +113,10 @@ def test_a_sha256_leads_to_the_page_of_the_md5_that_hosts_tell(
         assert (answer.status_code, answer.headers["location"]) == (303, f"/ui/binary/{md5}")
         started(sensor, "c:\\liar.exe", other, sha256)
     page = analyst.get(f"/ui/binary/{sha256}", follow_redirects=False).text
-    assert "do not agree which MD5" in page
+    assert "report different MD5" in page
     for one in (md5, other):
         assert f'href="/ui/binary/{one}"' in page
-    assert "Uploads are off" not in analyst.get(f"/ui/binary/{md5}").text
+    assert "Uploads are disabled" not in analyst.get(f"/ui/binary/{md5}").text
 
 
 def test_a_sha256_of_hidden_hosts_is_not_known(server: Server, analyst: httpx.Client) -> None:

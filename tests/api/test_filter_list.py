@@ -28,17 +28,17 @@ def test_what_was_accepted_to_go_blind_stands_in_the_list(
     name = f"blind-{os.urandom(3).hex()}"
     body: dict[str, Any] = {"id": name, "name": name, "path_filters": ["*/none"], "enabled": False}
     assert analyst.post(BASE, json=body | {"accepted_blind": BLIND}).is_success
-    assert "2 rules and watchlists go blind" in row(analyst, name)
+    assert "2 rules and watchlists lose coverage" in row(analyst, name)
     assert analyst.put(f"{BASE}/{name}", json={"filter_on_sensor": True}).is_success
-    assert "2 rules and watchlists go blind" in row(analyst, name)
+    assert "2 rules and watchlists lose coverage" in row(analyst, name)
     token = hire(server, f"viewer-{name}", {1: Role.VIEWER})
     with server.client(**{"X-Auth-Token": token}) as viewer:
-        assert "blind" not in row(viewer, name).replace(name, "")
+        assert "coverage" not in row(viewer, name).replace(name, "")
     one = {"path_filters": ["*/other"], "accepted_blind": BLIND[:1]}
     assert analyst.put(f"{BASE}/{name}", json=one).is_success
-    assert "1 rule or watchlist goes blind" in row(analyst, name)
+    assert "1 rule or watchlist loses coverage" in row(analyst, name)
     assert analyst.put(f"{BASE}/{name}", json={"path_filters": ["*/narrow"]}).is_success
-    assert "blind" not in row(analyst, name).replace(name, "")
+    assert "coverage" not in row(analyst, name).replace(name, "")
     assert analyst.delete(f"{BASE}/{name}").is_success
 
 
@@ -61,15 +61,15 @@ def test_sensors_that_have_not_fetched_a_filter_are_counted_of_those_one_sees(
         assert analyst.post(BASE, json=body).is_success
         token = hire(server, f"viewer-{name}", {mine: Role.VIEWER})
         with server.client(**{"X-Auth-Token": token}) as viewer:
-            assert "not fetched by 3 of 3" in row(analyst, name)
-            assert "not fetched by 2 of 2" in row(viewer, name)
+            assert "pending on 3 of 3" in row(analyst, name)
+            assert "pending on 2 of 2" in row(viewer, name)
             assert sensors[0].check_in().status_code == 200
-            assert "not fetched by 2 of 3" in row(analyst, name)
-            assert "not fetched by 1 of 2" in row(viewer, name)
-            assert "fetched by 1 of 2 since" in viewer.get(f"/ui/filters/{name}").text
+            assert "pending on 2 of 3" in row(analyst, name)
+            assert "pending on 1 of 2" in row(viewer, name)
+            assert "current version on 1 of 2" in viewer.get(f"/ui/filters/{name}").text
             assert sensors[1].check_in().status_code == 200
-            assert "not fetched" not in row(viewer, name)
+            assert "pending on" not in row(viewer, name)
         some = {"sensor_ids": [sensors[2].id, 2**31 - 1]}
         assert analyst.put(f"{BASE}/{name}", json=some).is_success
-        assert "not fetched by 1 of 1" in row(analyst, name)
+        assert "pending on 1 of 1" in row(analyst, name)
     assert analyst.delete(f"{BASE}/{name}").is_success

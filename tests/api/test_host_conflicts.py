@@ -127,7 +127,7 @@ def test_both_groups_administrators_see_the_conflict_and_of_each_other_nothing_e
         assert len({"conflict owners", "conflict claimants"} & set(claim.values())) == 1
         assert group.analyst.get("/api/v1/hostconflict").status_code == 403
         page = f"/ui/sensors/{claim['sensor_id']}"
-        shown = "another sensor group claims a name"
+        shown = "another sensor group also reports this host name"
         assert shown in group.administrator.get(page).text
         assert shown not in group.analyst.get(page).text
     (found,) = listed(analyst, name)

@@ -81,22 +81,22 @@ def head(admin: httpx.Client, query: str, language: str = "en") -> tuple[str, st
 @pytest.mark.parametrize("name", ["bash", "env", "python3"])
 def test_every_image_of_a_process_is_named_and_linked(admin: httpx.Client, name: str) -> None:
     text, strip = head(admin, f"hostname:{LINUX} process_name:{name}")
-    assert "Images, by exec bash → env → python3" in text
+    assert "Executed images bash → env → python3" in text
     assert re.search(rf'<b aria-current="true"><bdi dir="ltr">{name}</bdi></b>', tight(strip))
     assert strip.count("/ui/process/0") == len(IMAGES) - 1
-    assert ("Took 1 s" in text) is (name != "python3")
+    assert ("Duration 1 s" in text) is (name != "python3")
 
 
 def test_a_pid_that_is_used_again_is_another_process(admin: httpx.Client) -> None:
     text, _ = head(admin, f"hostname:{LINUX} process_name:old")
-    assert "Images" not in text
+    assert "Executed images" not in text
 
 
 def test_the_logon_is_named_and_leads_to_its_processes(admin: httpx.Client) -> None:
     text, strip = head(admin, f"hostname:{HOST} process_name:whoami.exe")
     assert "Logon 0x3e7" in text
     assert "logon_id%3A%220x3e7%22" in strip
-    assert "Images" not in text
+    assert "Executed images" not in text
 
 
 def test_a_banned_program_is_marked_until_the_ban_ends(admin: httpx.Client) -> None:

@@ -57,7 +57,7 @@ def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None
         " ".join(page.text.split()),
     )
     assert len(rows) == page.text.count('<td class="host"')
-    assert page.text.count('aria-label="ordered, waits for check-in"') == len(rows)
+    assert page.text.count('aria-label="isolation pending"') == len(rows)
     for within, all_of_them in re.findall(r"the (\d+) most severe of (\d+)", page.text):
         assert int(all_of_them) > int(within)
     levels = page.text.count("most severe of")

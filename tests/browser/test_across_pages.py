@@ -119,9 +119,9 @@ def test_all_hosts_that_match_are_counted_and_changed_but_those_taken_out(
         page.keyboard.press("Control+a")
         assert page.inner_text(said) == f"{PAGE_ROWS} selected"
         page.keyboard.press("Control+a")
-        assert page.inner_text(said) == f"all {SENSORS} that match"
+        assert page.inner_text(said) == f"all {SENSORS} matches"
         page.locator("tr[data-row] input").nth(3).uncheck()
-        assert page.inner_text(said) == f"all {SENSORS} that match but 1"
+        assert page.inner_text(said) == f"all {SENSORS} matches except 1"
         page.keyboard.press("N")
         page.wait_for_selector("#fleet[open] [data-submit]:enabled")
         assert number(page.inner_text("#fleet-title")) == SENSORS - 1
@@ -131,7 +131,7 @@ def test_all_hosts_that_match_are_counted_and_changed_but_those_taken_out(
         page.keyboard.press(">")
         page.wait_for_url("**start=**")
         until(page, "document.documentElement.dataset.ready")
-        assert page.inner_text(said) == "the row that has the focus"  # none is selected unseen
+        assert page.inner_text(said) == "focused row"  # none is selected unseen
     with server.analyst() as client:
         params = {"hostname": "page-", "rows": 500}
         found = client.get("/api/v2/sensor", params=params).json()["results"]

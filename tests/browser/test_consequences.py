@@ -69,7 +69,7 @@ def test_a_deleted_partition_takes_away_what_was_shown(visiting: Visiting, serve
             assert warm in client.get(f"{root}/partition").json()
             page.fill("#deletion [data-confirm]", warm)
             page.keyboard.press("Control+Enter")
-            page.wait_for_selector("#undo :text('Deleted for good')")
+            page.wait_for_selector("#undo :text('Deleted permanently')")
         assert warm not in client.get(f"{root}/partition").json()
         assert before - total(client, "/api/v1/process") == shown["segments"] > 0
         assert without_a_process(client) - blind == shown["alerts"] == 1

@@ -161,7 +161,7 @@ def test_a_process_is_watched_banned_and_its_host_isolated_from_the_analysis(
         page.wait_for_selector("[data-loaded]")
         isolate = page.locator("[data-dialog=isolate]")
         assert isolate.get_attribute("aria-disabled") == "true"  # only a log shipper is there
-        assert "No sensor" in isolate.get_attribute("title")
+        assert "no Vedette sensor" in isolate.get_attribute("title")
         page.keyboard.press("i")
         assert page.locator("#isolate[open]").count() == 0
         page.keyboard.press("b")
@@ -201,7 +201,7 @@ def test_the_bars_have_a_table_that_says_the_same(visiting: Visiting) -> None:
         page = visit.open("/ui/process?t=all&q=hostname:hostile.example")
         page.wait_for_selector("figure.over-time path")
         bars = page.locator("figure.over-time path").get_attribute("d").count("M")
-        page.click("summary:text('As a table')")
+        page.click("summary:text('Show as table')")
         page.wait_for_selector(".over-time table")
         counts = page.locator(".over-time table td.num").all_inner_texts()
         assert len(counts) == bars
@@ -218,8 +218,8 @@ def test_the_bars_are_made_of_the_values_of_a_facet(visiting: Visiting) -> None:
         counted = page.locator(".over-time .legend b").all_inner_texts()
         assert len(counted) == page.locator(".over-time path:not([d=''])").count() <= 6
         assert sum(map(int, counted)) == page.locator("tr[data-row]").count()
-        assert "segment" in page.inner_text(".status")
-        page.click("summary:text('As a table')")
+        assert "record" in page.inner_text(".status")
+        page.click("summary:text('Show as table')")
         page.wait_for_selector(".over-time table")
         parts = page.locator(".over-time table td.part").all_inner_texts()
         assert sum(map(int, parts)) == page.locator("tr[data-row]").count()

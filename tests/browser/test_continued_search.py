@@ -50,7 +50,7 @@ def test_what_stands_beside_a_part_is_counted_of_it_and_says_so(visiting: Visiti
         assert 0 < shown < WINDOWS
         assert page.locator(".rail [data-part]").is_visible()
         assert page.locator(".over-time figcaption [data-part]").is_visible()
-        page.click(".over-time summary:text('As a table')")
+        page.click(".over-time summary:text('Show as table')")
         page.wait_for_selector(".over-time table")
         counts = page.locator(".over-time table td.num").all_inner_texts()
         assert sum(map(int, counts)) == shown

@@ -34,10 +34,10 @@ def test_a_target_is_tried_with_a_key_of_its_row(visiting: Visiting, server: Ser
         page = visit.open("/ui/data?tab=messages")
         page.focus("tr[aria-label=syslog]")
         page.keyboard.press("Q")
-        page.wait_for_selector("text=A test message is on its way")
+        page.wait_for_selector("text=Test message sent")
         page = visit.open("/ui/settings")
         page.click("button[aria-label='Send a test message to syslog']")
-        page.wait_for_selector("text=A test message is on its way")
+        page.wait_for_selector("text=Test message sent")
     with server.analyst() as client:
         entries = client.get("/api/v1/audit", params={"kind": "outbox target"}).json()
     assert [one["target"] for one in entries["results"]] == ["syslog", "syslog"]

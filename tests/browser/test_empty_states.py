@@ -81,7 +81,7 @@ def test_what_is_hidden_whole_is_said_where_the_server_counts_it(
         assert "No data yet" in page.inner_text("main")
     with visiting() as visit:
         page = visit.open("/ui/process?t=all&q=process_name:none.exe")
-        assert "Nothing matches" in page.inner_text("main")
+        assert "No results" in page.inner_text("main")
 
 
 def test_where_the_server_does_not_count_nothing_is_said_of_what_is_hidden(

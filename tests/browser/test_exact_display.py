@@ -124,7 +124,7 @@ def test_names_of_groups_beside_a_user_are_text(visiting: Visiting) -> None:
         page.click("tr[aria-label=wanda] td")
         page.wait_for_selector("#flyout-title")
         visit.settle()
-        assert "Not seen: Exact <i>" in page.inner_text("#flyout")
+        assert "No access: Exact <i>" in page.inner_text("#flyout")
         assert "<bdi" not in page.inner_text("body")
 
 

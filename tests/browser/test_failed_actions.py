@@ -105,7 +105,7 @@ def test_a_button_that_is_off_says_why_when_it_is_pressed(
                 page.keyboard.press("i")
             else:
                 page.click("main button:has-text('Flush')", force=True)
-            page.wait_for_selector("#undo :text('No sensor of Vedette is on this host')")
+            page.wait_for_selector("#undo :text('This host has no Vedette sensor')")
             assert page.locator("dialog[open]").count() == 0
             page.click("#undo button")
             until(page, "!document.querySelector('#undo *')")

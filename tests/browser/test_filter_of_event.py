@@ -97,7 +97,7 @@ def test_an_event_of_an_analysis_fills_the_form_that_drops_its_like(
         said = page.locator("[data-sampled] p")
         said.wait_for()
         page.focus("#filter [name=name]")
-        what = "everything of the process" if kind == "childproc" else "The event is dropped"
+        what = "all its events are dropped" if kind == "childproc" else "The event is dropped"
         assert what in said.inner_text()
         hands.key("Control+Enter")
         page.wait_for_selector("#undo :text('Saved')")

@@ -94,7 +94,7 @@ def test_a_host_page_follows_its_isolation_and_its_release_in_every_tab(
         page.wait_for_selector("#isolate[open] [data-known]")
         page.keyboard.type("a worm")
         page.keyboard.press("Control+Enter")
-        for phase in ("ordered", "isolated"):
+        for phase in ("isolation pending", "isolated"):
             for each in pages:
                 until(each, f"{PHASE}?.startsWith('{phase}')")
                 assert "a worm" in each.inner_text("main")
@@ -104,7 +104,7 @@ def test_a_host_page_follows_its_isolation_and_its_release_in_every_tab(
         page.wait_for_selector("#release[open]")
         page.keyboard.type("cleaned")
         page.keyboard.press("Control+Enter")
-        for phase in ("release ordered", "not isolated"):
+        for phase in ("release pending", "not isolated"):
             for each in pages:
                 until(each, f"{PHASE} === '{phase}'")
             sensor.obey()
@@ -145,7 +145,9 @@ def test_the_list_of_hosts_follows_each_of_them(
         page = marked(visit.open(f"/ui/sensors?q={sensor.hostname}"))
         page.keyboard.press("x")
         order(server, sensor, network_isolation_enabled=True)
-        until(page, "document.querySelector('tr[data-row]').innerText.includes('ordered')")
+        until(
+            page, "document.querySelector('tr[data-row]').innerText.includes('isolation pending')"
+        )
         sensor.obey()
         sensor.obey()
         until(page, "document.querySelector('tr[data-row]').innerText.includes('isolated')")
@@ -184,7 +186,7 @@ def test_a_settled_page_asks_seldom_and_a_hidden_one_not_at_all(
             page.wait_for_timeout(17_000)
             assert len(asked) <= 1  # that was under way
         page.evaluate(HIDE, False)
-        until(page, f"{PHASE}?.startsWith('ordered')")
+        until(page, f"{PHASE}?.startsWith('isolation pending')")
 
 
 def test_an_element_that_could_not_be_read_is_read_with_the_next_answer(
@@ -204,7 +206,7 @@ def test_an_element_that_could_not_be_read_is_read_with_the_next_answer(
 
         page.route(f"**/ui/sensors/{sensor.id}", fail_twice)
         order(server, sensor, network_isolation_enabled=True)
-        until(page, f"{PHASE}?.startsWith('ordered')", timeout_s=60)
+        until(page, f"{PHASE}?.startsWith('isolation pending')", timeout_s=60)
         assert len(failed) == 2
         assert page.locator("main .error, main :text('broken')").count() == 0
 
@@ -283,7 +285,7 @@ def test_a_switch_follows_what_somebody_else_did(
             row = f"tr[data-row='{known['watchlist']}'] " if path == "/ui/watchlists" else ""
             button = f"{row}[data-key=e]"
             was = page.inner_text(button).split("\n")[0].strip()
-            is_on = was in ("End the ban", "Switch off")
+            is_on = was in ("Unban", "Disable", "Switch off")
             assert client.put(call, json={"enabled": not is_on}).is_success, path
             until(page, f"!document.querySelector(\"{button}\").innerText.includes('{was}')")
             assert evaluated(page, STAYS), path

@@ -79,7 +79,7 @@ def test_a_group_names_the_teams_that_have_a_role_in_it(visiting: Visiting, serv
     token = hire(server, name, {1: Role.ANALYST})
     with visiting() as visit:
         page = visit.open(PATH)
-        shown = page.inner_text("section:has(> header :text('Who may do what'))")
+        shown = page.inner_text("section:has(> header :text('Access control'))")
         assert f"team of {name}" in shown
         assert shown.index(f"team of {name}") < shown.index("Analyst")
     with visiting(cookie=None, extra_http_headers={"X-Auth-Token": token}) as visit:

@@ -37,11 +37,11 @@ def test_a_host_is_noted_on_and_flushed_by_keys(
 ) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/sensors/{host}")
-        assert "Isolates" in page.inner_text("main")
+        assert "Isolated" in page.inner_text("main")
         page.keyboard.press("N")
         page.fill("#note textarea", NOTE)
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("#undo :text('Noted')")
+        page.wait_for_selector("#undo :text('Note saved')")
         page.wait_for_selector("html[data-ready]")
         assert record(server, host)["notes"] == NOTE
         assert page.locator("main dd b:text('mind')").count() == 0
@@ -56,7 +56,7 @@ def test_a_host_is_noted_on_and_flushed_by_keys(
         page.keyboard.type("gaps")
         assert violations(page) == []
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("main :text('send all events')")
+        page.wait_for_selector("main dd:text('flush backlog')")
         assert record(server, host)["event_log_flush_time"]
 
 
@@ -93,9 +93,13 @@ def test_what_a_reader_may_not_order_is_off_and_says_why(
 ) -> None:
     home = int(str(record(server, host)["group_id"]))
     wanted = {
-        Role.VIEWER: {"flush": "no analyst", "note": "no analyst", "move": "no administrator"},
-        Role.ANALYST: {"move": "no administrator", "update": "no administrator"},
-        Role.ADMINISTRATOR: {"move": "no other group", "update": "No package"},
+        Role.VIEWER: {
+            "flush": "Analyst role",
+            "note": "Analyst role",
+            "move": "Administrator role",
+        },
+        Role.ANALYST: {"move": "Administrator role", "update": "Administrator role"},
+        Role.ADMINISTRATOR: {"move": "any other group", "update": "No sensor package"},
     }
     for role, reasons in wanted.items():
         token = hire(server, f"orders-{role.name}", {home: role})

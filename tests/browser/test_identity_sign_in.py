@@ -98,4 +98,4 @@ def test_going_back_to_the_answer_says_that_it_was_used(
         page.click("text=Sign in with Company account")
         page.wait_for_url("**/ui/")
         page.goto(answers[0])
-        assert "did not begin this sign-in" in page.inner_text("[role=alert]")
+        assert "was started in another browser" in page.inner_text("[role=alert]")

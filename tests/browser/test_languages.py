@@ -142,16 +142,16 @@ def test_a_language_that_was_chosen_follows_its_reader(visiting: Visiting, forgo
     """To other pages, over what the browser asks for, and to another browser."""
     with visiting() as visit:
         page = visit.open("/ui/bans")
-        assert page.inner_text("h1") == "Banned programs"
+        assert page.inner_text("h1") == "Banned hashes"
         choose_language(page)
-        assert page.inner_text("h1") == catalogue("de")["Banned programs"]
+        assert page.inner_text("h1") == catalogue("de")["Banned hashes"]
         assert visit.open("/ui/sensors").inner_text("h1") == catalogue("de")["Sensors"]
     with visiting() as visit:
         page = visit.open("/ui/bans")
         until(page, "() => document.documentElement.lang === 'de'")
         page.wait_for_selector("html[data-ready]")
         choose_language(page)
-        assert page.inner_text("h1") == "Banned programs"
+        assert page.inner_text("h1") == "Banned hashes"
 
 
 def test_a_language_that_is_none_is_english(visiting: Visiting) -> None:

@@ -100,7 +100,7 @@ def test_a_host_of_the_demo_is_isolated_within_seconds(visiting: Visiting) -> No
         page.wait_for_selector("#isolate[open] [data-known]")
         page.keyboard.type("a copy of the directory database")
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("text=Isolation ordered")
+        page.wait_for_selector("text=Isolation requested")
         host = page.get_attribute("#flyout .facts a", "href")
         for _ in range(30):
             page = visit.open(str(host))
@@ -121,7 +121,7 @@ def test_a_program_is_banned_and_a_query_watched(visiting: Visiting) -> None:
         page.keyboard.press("b")
         page.wait_for_selector("#ban[open] [data-known]")
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("text=Sensors learn of it")
+        page.wait_for_selector("text=Sensors enforce the ban")
         page = visit.open("/ui/bans")
         assert page.locator("tr[data-row]").count() == 1
         page = visit.open("/ui/process?t=all&q=process_name:procdump64.exe")

@@ -30,7 +30,7 @@ def test_the_same_query_over_30_days_is_counted_and_a_press_away(visiting: Visit
         page = visit.open(f"/ui/process?q=hostname:{NAME} process_name:old.exe")
         link = page.locator("#wider a")
         link.wait_for()
-        assert link.inner_text() == "The same query over 30 days: 2"
+        assert link.inner_text() == "Last 30 days: 2"
         link.focus()
         page.keyboard.press("Enter")
         page.wait_for_url("**t=-30d**")
@@ -41,7 +41,7 @@ def test_the_same_query_over_30_days_is_counted_and_a_press_away(visiting: Visit
 def test_where_30_days_have_none_either_it_says_so(visiting: Visiting) -> None:
     with visiting() as visit:
         page = visit.open("/ui/process?q=process_name:no-such-program&t=-7d")
-        page.wait_for_selector("#wider:has-text('finds nothing either')")
+        page.wait_for_selector("#wider:has-text('in the last 30 days either')")
         assert page.locator("#wider a").count() == 0
 
 
@@ -64,8 +64,8 @@ def test_the_page_does_not_wait_for_the_count(visiting: Visiting) -> None:
         page.route("**/ui/_/process/wider*", hold)
         with page.expect_request("**/ui/_/process/wider*"):
             visit.open(f"/ui/process?q=hostname:{NAME}")
-        page.wait_for_selector(".state h2:has-text('Nothing matches')")
-        assert "Counting the same query over 30 days" in page.inner_text("#wider")
+        page.wait_for_selector(".state h2:has-text('No results')")
+        assert "Counting results of the last 30 days" in page.inner_text("#wider")
         (asked,) = held
         asked.continue_()
         page.wait_for_selector("#wider a")

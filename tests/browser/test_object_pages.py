@@ -23,7 +23,7 @@ def test_what_a_user_may_see_is_beside_the_list(visiting: Visiting, server: Serv
         page.wait_for_selector("#flyout h3")
         assert "Viewer" in page.inner_text("#flyout")
         assert "Default Group" in page.inner_text("#flyout")
-        assert re.search(r"Sees \d+ of \d+ hosts", page.inner_text("#flyout"))
+        assert re.search(r"Can access \d+ of \d+ hosts", page.inner_text("#flyout"))
 
 
 def test_the_log_is_verified_on_its_page_and_a_change_is_found(
@@ -33,7 +33,7 @@ def test_the_log_is_verified_on_its_page_and_a_change_is_found(
         page = visit.open("/ui/audit")
         page.keyboard.press("v")
         page.wait_for_selector("#chain .good-text")
-        assert "Verified to entry" in page.inner_text("#chain")
+        assert "Verified through entry" in page.inner_text("#chain")
         with state_of(server) as database, database.writing() as connection:
             author = connection.scalar(select(AUDIT.c.author).where(AUDIT.c.number == 2))
             connection.execute(update(AUDIT).where(AUDIT.c.number == 2).values(author="nobody"))
@@ -69,7 +69,7 @@ def test_a_host_says_what_is_complete_by_channel_and_by_the_hour(
             cells = panel.locator("details td[data-label=Received]").all_inner_texts()
             assert len(cells) >= 24
             assert sum(map(int, cells)) == received
-        assert "Stays reachable" in page.inner_text("main")
+        assert "Allowed connections" in page.inner_text("main")
 
 
 def test_a_setting_that_is_not_the_usual_is_shown_beside_it(visiting: Visiting) -> None:
@@ -87,7 +87,7 @@ def test_a_group_names_what_touches_its_hosts(visiting: Visiting, server: Server
         assert client.post("/api/v1/ingress_approvedlist", json={**body, "global": True}).is_success
     with visiting() as visit:
         page = visit.open("/ui/groups/1")
-        assert "Touches (off)" in page.inner_text("main")
+        assert "Touches (disabled)" in page.inner_text("main")
 
 
 def test_a_clear_queue_says_when_the_last_alert_was_made(server: Server) -> None:
@@ -149,7 +149,7 @@ def test_watchlists_say_what_they_do_and_are_deleted_by_name(
         kinds = shown.locator("tr[data-kind]")
         assert kinds.count() == 4
         kinds.locator("button[aria-label='Test: Syslog']").click()
-        shown.wait_for_selector("text=A test message is on its way")
+        shown.wait_for_selector("text=Test message sent")
         page = visit.open("/ui/watchlists")
         page.focus(f"tr[data-row='{number}']")
         page.keyboard.press("D")

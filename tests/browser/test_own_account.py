@@ -47,7 +47,7 @@ def test_a_user_changes_the_password_on_the_page_of_preferences(
         page.wait_for_selector("text=password: is wrong")
         form.locator("[name=password]").fill(PASSWORD)
         form.locator("button").click()
-        page.wait_for_selector("text=Changed: your other sessions have ended")
+        page.wait_for_selector("text=Password changed. Your other sessions were signed out.")
         assert page.url.endswith("/ui/me")
     body = {"username": name, "password": NEW_PASSWORD}
     with server.client() as client:
@@ -113,10 +113,10 @@ def test_users_show_when_and_with_what_they_sign_in(visiting: Visiting, server: 
     with visiting() as visit:
         page = visit.open("/ui/access")
         never = page.inner_text("tr[aria-label=never-signs-in]")
-        assert "not lately" in never
-        assert "with a code" not in never
+        assert "not recently" in never
+        assert "two-factor" not in never
         of_user = page.locator("tr[aria-label=signs-in]")
-        assert "with a code" in of_user.inner_text()
+        assert "two-factor" in of_user.inner_text()
         assert of_user.locator("td[data-label='Last sign-in'] time").count() == 1
 
 
@@ -137,11 +137,11 @@ def test_a_user_sets_a_second_factor_up_and_removes_it(visiting: Visiting, serve
         assert 0.2 < dark < 0.6
         page.fill("#secret [name=code]", pyotp.TOTP(secret).now())
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("text=Signing in takes your password and a code")
+        page.wait_for_selector("text=You sign in with your password and a code")
         page.click("[data-dialog=no-factor]")
         page.fill("#no-factor [name=password]", PASSWORD)
         page.keyboard.press("Control+Enter")
-        page.wait_for_selector("text=Signing in takes your password alone")
+        page.wait_for_selector("text=You sign in with your password only")
 
 
 def test_apps_of_the_cloud_side_have_a_tab(visiting: Visiting, server: Server) -> None:
@@ -160,7 +160,7 @@ def test_a_group_says_how_old_its_enrolment_secret_is(visiting: Visiting, server
     viewer = hire(server, "viewer-of-the-group", {1: Role.VIEWER})
     with visiting() as visit:
         page = visit.open("/ui/groups/1")
-        assert f"Enrolment secret {secret.id} made" in page.inner_text("main")
+        assert f"Enrollment secret {secret.id} created" in page.inner_text("main")
         assert secret.secret not in page.content()
     with server.client(**{"X-Auth-Token": viewer}) as client:
-        assert "Enrolment secret" not in client.get("/ui/groups/1").text
+        assert "Enrollment secret" not in client.get("/ui/groups/1").text

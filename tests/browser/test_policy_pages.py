@@ -83,7 +83,7 @@ def test_a_ban_has_a_page_with_what_it_hits_and_its_history(
         page.keyboard.press("Control+Enter")
         page.wait_for_selector(".history :text('another reason')")
         page.keyboard.press("e")
-        page.wait_for_selector(".history :text('ended the ban')")
+        page.wait_for_selector(".history :text('removed the ban')")
     with server.analyst() as client:
         assert not client.get(f"/api/v1/banning/bannedlist/{md5}").json()["enabled"]
 
@@ -123,7 +123,7 @@ def test_a_check_says_how_far_it_is_and_can_be_ended(visiting: Visiting, server:
         visit.page.route("**/check?progress=true", lambda _: None)
         page = visit.open("/ui/filters/slow")
         page.click("[data-check] button")
-        page.wait_for_selector("[data-check] :text('Not checked')")
+        page.wait_for_selector("[data-check] :text('Not tested')")
         assert page.is_disabled("[data-save]")
         page.unroute("**/check?progress=true")
         hostile = "c:\\<img src=x onerror=alert(1)>.exe"
@@ -140,7 +140,7 @@ def test_a_check_says_how_far_it_is_and_can_be_ended(visiting: Visiting, server:
         result = json.dumps({"filters": [trial], "blinded": hits})
         lines = f"{json.dumps(far)}\n{json.dumps(far)}\n{result}\n"
         visit.page.route("**/check?progress=true", lambda route: route.fulfill(body=lines))
-        page.click("[data-check] :text('Try again')")
+        page.click("[data-check] :text('Retry')")
         page.wait_for_selector("[data-check] .splits")
         shown = page.inner_text("[data-check]")
         assert shown.count(hostile) == 3
@@ -194,11 +194,11 @@ def test_a_filter_is_tried_on_one_event_before_it_is_saved(
         page.fill("[name=path_filters]", "/opt/x*\n/usr/lib/gcc/*")
         page.click("[data-sample] summary")
         page.fill("[data-member=path]", "/usr/lib/gcc/cc1")
-        page.wait_for_selector("[data-sampled] :text('Dropped, with everything')")
+        page.wait_for_selector("[data-sampled] :text('The process and all its events are dropped')")
         assert "path_filters: /usr/lib/gcc/*" in page.inner_text("[data-sampled]")
         page.fill("[name=cmdline_filters]", "-O2")  # the sample follows the filter
-        page.wait_for_selector("[data-sampled] :text('Kept.')")
-        assert "cmdline_filters: no entry fits" in page.inner_text("[data-sampled]")
+        page.wait_for_selector("[data-sampled] :text('Stored.')")
+        assert "cmdline_filters: no matching entry" in page.inner_text("[data-sampled]")
         page.fill("[name=cmdline_filters]", "(")
         visit.expected.append("400")
         page.wait_for_selector("[data-sampled] .bar.broken")
@@ -212,15 +212,15 @@ def test_a_filter_is_given_an_end_on_its_page_and_in_the_list(
         assert client.post("/api/v1/ingress_approvedlist", json=body).is_success
         with visiting() as visit:
             page = visit.open("/ui/filters/for-a-time")
-            assert "never by itself" in page.inner_text("main")
+            assert "never" in page.inner_text("main dl:has(dt:text-is('Expires'))")
             page.keyboard.press("E")
             page.wait_for_selector("#expiry[open]")
             page.select_option("#expiry [name=expires]", "24")
             page.keyboard.press("Control+Enter")
             page.wait_for_selector("#undo :text('Changed')")
-            assert "never by itself" not in page.inner_text("main")
+            assert "never" not in page.inner_text("main dl:has(dt:text-is('Expires'))")
             page = visit.open("/ui/filters")
-            row = "tr[aria-label='For a time, on']"
+            row = "tr[aria-label='For a time, enabled']"
             assert "until" in page.inner_text(row)
             page.focus(row)
             page.keyboard.press("E")
@@ -294,7 +294,7 @@ def test_an_update_without_a_package_is_off_and_says_why(visiting: Visiting) -> 
         page = visit.open("/ui/sensors")
         button = page.locator("[data-deed=update]")
         assert button.get_attribute("aria-disabled") == "true"
-        assert "No package" in str(button.get_attribute("title"))
+        assert "No sensor package" in str(button.get_attribute("title"))
         page.keyboard.press("W")
         button.dispatch_event("click")
         page.keyboard.press("N")  # what is allowed opens, and only that
@@ -325,9 +325,9 @@ def test_addresses_are_approved_without_locking_oneself_out(
         page.wait_for_selector("#undo :text('Removed')")
         assert page.get_by_label("Remove 192.0.2.7").count() == 0
         page.keyboard.press("e")
-        page.wait_for_selector("main :text('everybody may call')")
+        page.wait_for_selector("main :text('any address can access')")
         page.get_by_label("Remove 127.0.0.0/8").click()
-        page.wait_for_selector("main :text('No address is listed')")
+        page.wait_for_selector("main :text('No approved addresses')")
     with server.analyst() as client:
         assert client.get("/api/v1/approvedlist/entries").json() == []
 
@@ -340,11 +340,11 @@ def test_a_setting_of_the_database_is_changed_and_its_secret_is_not_shown(
         page.fill("[name=server_url]", "control.example")
         page.fill("[name=auth_token]", "s3cret-token")
         page.uncheck("[name=ssl_certificate_verify]")
-        page.click("button:text('Keep')")
-        page.wait_for_selector("#undo :text('Kept')")
+        page.click("button:text('Save')")
+        page.wait_for_selector("#undo :text('Saved')")
         assert page.input_value("[name=server_url]") == "control.example"
         assert "s3cret" not in page.content()
-        assert "one is kept" in page.inner_text("main")
+        assert "stored; changing the host deletes it" in page.inner_text("main")
     with server.analyst() as client:
         kept = client.get("/api/v1/settings/global/platformserver").json()
     assert (kept["server_url"], kept["ssl_certificate_verify"]) == ("control.example", False)
@@ -366,7 +366,7 @@ def test_a_license_is_applied_and_one_of_another_server_is_refused(
         page.click("button:text('Apply')")
         page.wait_for_selector("#undo .failed :text('another server')")
         assert page.input_value("[name=license]") == other
-        assert "none; the server works" in page.inner_text("main")
+        assert "none (not required)" in page.inner_text("main")
         page.fill("[name=license]", licenses.issue(private, token, 500, "2099-01-31"))
         page.click("button:text('Apply')")
         page.wait_for_selector("main :text('for 500 sensors, until 2099-01-31')")

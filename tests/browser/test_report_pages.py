@@ -138,7 +138,7 @@ def test_a_feed_makes_alerts_once_they_are_switched_on_and_can_be_changed(
 ) -> None:
     with visiting() as visit:
         page = visit.open(f"/ui/feeds/{feed}")
-        assert page.inner_text("[data-kind=alert] td:nth-child(2)") == "off"
+        assert page.inner_text("[data-kind=alert] td:nth-child(2)") == "disabled"
         page.click("[data-kind=alert] button")
         page.wait_for_selector("[data-kind=alert] .good-text")
         page.fill("main [name=display_name]", "By another name")

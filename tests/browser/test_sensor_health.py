@@ -27,7 +27,7 @@ def test_what_a_sensor_said_of_itself_is_a_picture_and_a_table(
     with visiting() as visit:
         page = visit.open(f"/ui/sensors/{sensor_id}")
         picture = page.locator("[data-health]")
-        assert "at least 30, now 60 of 100" in picture.get_attribute("aria-label")
+        assert "lowest 30, now 60 of 100" in picture.get_attribute("aria-label")
         assert picture.locator("svg path").count() == 1
         picture.locator("summary").focus()
         page.keyboard.press("Enter")

@@ -57,7 +57,7 @@ def test_certificate_targets_and_vendored_parts_are_on_the_page(
         assert "mail.example:587" in text
         assert "htmx.org" in text
         assert "0BSD" in text
-        assert "names of users" in text
+        assert "user names" in text
 
 
 def test_settings_are_for_global_administrators(server: Server) -> None:
@@ -73,7 +73,7 @@ def test_the_sign_in_shows_the_fingerprint_of_the_certificate(
         page = visit.page
         page.goto(visit.url + "/ui/sign-in")
         assert "no license" in page.inner_text("form")
-        page.click("text=Fingerprint of the certificate")
+        page.click("text=Certificate fingerprint")
         shown = page.inner_text("details code.whole")
         assert shown.replace(":", "") == fingerprint(server)
         assert shown.count(":") == 31

@@ -94,7 +94,7 @@ def test_an_identity_is_linked_by_command_and_signs_in(place: Place) -> None:
         assert f"{provider.issuer}/token" in checked
         refused = visit(client, provider, "ann")
         assert refused.status_code == 401
-        assert "Nobody here is linked" in refused.text
+        assert "No user is linked" in refused.text
         asked = {"kind": "sign-in", "rows": "1"}
         (entry,) = admin.get("/api/v1/audit", params=asked).json()["results"]
         name, _, subject = entry["target"].partition("/")
@@ -144,7 +144,7 @@ def test_a_provider_that_makes_users_gives_them_the_teams_of_their_claims(place:
         with server.client() as client:
             answer = visit(client, provider, "eve")
             assert answer.status_code == 401
-            assert "in no team" in answer.text
+            assert "does not belong to a team" in answer.text
     assert roles == {"ann": ["Analyst"], "bob": ["Viewer"]}
     run(server, "oidc", "change", "company", "--no-creates-users")
 
@@ -162,7 +162,7 @@ def test_a_code_or_an_answer_is_good_once(place: Place) -> None:
         state = dict(parse_qsl(urlsplit(own.headers["location"]).query))["state"]
         stolen = thief.get(back.path, params=params | {"state": state})
         assert stolen.status_code == 401
-        assert "has not signed you in" in stolen.text
+        assert "denied the sign-in" in stolen.text
 
 
 def test_an_address_that_is_not_registered_is_refused_by_the_provider(place: Place) -> None:

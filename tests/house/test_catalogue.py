@@ -118,5 +118,5 @@ def test_served_scripts_have_no_marks() -> None:
 
 
 def test_a_word_after_a_count_is_right_of_one() -> None:
-    said = {"All {1} alerts", "All {1} alerts in {2}"}  # of one these say something else
+    said = {"Show all {1} alerts", "All {1} alerts in {2}"}  # of one these say something else
     assert [one for one in writer.messages() if PLURAL.search(one) and one not in said] == []

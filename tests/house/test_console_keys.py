@@ -29,37 +29,38 @@ MEANINGS = {
     "e": {
         "Enable or disable the selected row",
         "Switch the row on or off",
-        "Switch on or off",
         "Enable or disable",
-        "Switch approving on or off",
-        "End the ban",
-        "End the ban, or ban again",
+        "Switch on or off",
+        "Switch",
+        "Enable or disable the address restriction",
+        "Unban",
+        "Unban or ban again",
     },
-    "m": {"Unmount or mount the row's partition", "Mount the partition"},
+    "m": {"Unmount or mount the selected partition", "Mount the data", "Mount the partition"},
     "Y": {"Sync now"},
-    "Q": {"Send a test message to the row's target"},
+    "Q": {"Send a test message to the selected target"},
     "D": {
-        "Delete the row's partition",
+        "Delete the selected partition",
         "Delete watchlist",
         "Delete the selected watchlist",
-        "Revoke the row's token",
-        "Cancel the job",
+        "Revoke the selected token",
+        "Cancel job",
     },
-    "n": {"New filter", "Ban programs", "Add feed", "Add rules", "New", "New partition"},
-    "b": {"Ban hash", "Ban the program", "Ban"},
-    "N": {"Note", "Note on it", "Change the reason"},
-    "E": {"When it ends", "When the row ends"},
+    "n": {"New filter", "Ban hashes", "Add feed", "Add rules", "New", "New partition"},
+    "b": {"Ban the program", "Ban hash", "Ban"},
+    "N": {"Note", "Add note", "Edit reason"},
+    "E": {"Set expiration", "Set expiration of the selected row"},
     "I": {"Ignore all matches"},
     "T": {"Backtest on stored data"},
     "S": {"Resolve the group and suppress similar alerts", "Saved and recent searches"},
-    "s": {"Save this search"},
+    "s": {"Save search"},
     "r": {"Resolve"},
     "f": {"False positive"},
     "p": {"Assign to me, in progress"},
     "q": {"Reopen"},
     "a": {"Assign"},
     "K": {"Columns"},
-    "O": {"Which facets, and in which order"},
+    "O": {"Choose and order facets"},
 }
 """Key → the labels of what it changes, or opens a dialog to change; each key has one meaning."""
 AT_ONCE = ("u", "e", "m", "Y", "Q")
@@ -148,7 +149,7 @@ def test_a_key_that_changes_something_at_once_is_nothing_else() -> None:
     for one in KEYS:
         if one.key in AT_ONCE and one.label not in MEANINGS[one.key]:
             others[one.key].add((one.place, one.label))
-    focus_bound = {("facets.js", "In a facet: all its values")}
+    focus_bound = {("facets.js", "Show all values of the focused facet")}
     assert {key: found - focus_bound for key, found in others.items() if found - focus_bound} == {}
     assert {one.key for one in KEYS if one.is_at_once} <= set(AT_ONCE)
 

@@ -106,7 +106,7 @@ def test_an_answer_is_good_once_also_in_the_same_moment(
             thread.join()
         assert sorted(statuses) == [200] + [401] * 7
         assert len(hostile.codes) == 1
-        refused(finish(client, provider, asked["state"]), "finished before")
+        refused(finish(client, provider, asked["state"]), "already used")
 
 
 def test_an_answer_of_another_browser_signs_nobody_in(
@@ -118,10 +118,10 @@ def test_an_answer_of_another_browser_signs_nobody_in(
     with browser(own) as attacker, browser(own) as victim:
         asked = begin(attacker, provider)
         hostile.nonce = asked["nonce"]
-        refused(finish(victim, provider, asked["state"]), "did not begin")
+        refused(finish(victim, provider, asked["state"]), "in another browser")
         begin(victim, provider)
-        refused(finish(victim, provider, asked["state"]), "did not begin")
-        refused(finish(victim, provider, ""), "did not begin")
+        refused(finish(victim, provider, asked["state"]), "in another browser")
+        refused(finish(victim, provider, ""), "in another browser")
     assert hostile.codes == []
 
 
@@ -137,7 +137,7 @@ def test_a_cookie_that_was_made_or_changed_elsewhere_is_none(
         for bad in (cookie[:-4] + "AAAA", other, stored, "", "v1:"):
             with browser(own) as forger:
                 forger.headers["Cookie"] = f"{ATTEMPT}={bad}"
-                refused(finish(forger, provider, asked["state"]), "did not begin")
+                refused(finish(forger, provider, asked["state"]), "in another browser")
     assert hostile.codes == []
 
 

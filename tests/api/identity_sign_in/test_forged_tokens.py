@@ -102,7 +102,7 @@ def test_a_code_that_the_provider_refuses_signs_nobody_in(
     linked(own, provider)
     hostile.answer = 400, b'{"error": "invalid_grant"}', {}
     with browser(own) as client:
-        refused(sign_in(client, hostile, provider), "has not signed you in")
+        refused(sign_in(client, hostile, provider), "denied the sign-in")
     (entry,) = entries(own, kind="sign-in", target=f"{provider.name}/")
     assert entry["after"]["refused"] == "provider_refuses"
 
@@ -115,7 +115,7 @@ def test_an_error_of_the_provider_is_told_without_its_words(
     with browser(own) as client:
         asked = begin(client, provider)
         answer = finish(client, provider, asked["state"], error=words, error_description=words)
-        refused(answer, "has not signed you in")
+        refused(answer, "denied the sign-in")
         assert "alert(1)" not in answer.text
 
 

@@ -32,7 +32,7 @@ def test_metadata_that_cannot_be_is_not_followed(
     hostile.metadata = LIES[lie]
     with browser(own) as client:
         for _ in range(3):
-            refused(client.get(f"/ui/sign-in/with/{provider.name}"), "cannot be reached", 503)
+            refused(client.get(f"/ui/sign-in/with/{provider.name}"), "is unreachable", 503)
     assert len(hostile.asked) == 1, "who has no credential makes no traffic to the provider"
 
 
@@ -51,7 +51,7 @@ def test_a_provider_does_not_lead_this_server_inside(
     linked(own, provider)
     hostile.metadata = {"token_endpoint": endpoint}
     with browser(own) as client:
-        refused(sign_in(client, hostile, provider), "cannot be reached", 503)
+        refused(sign_in(client, hostile, provider), "is unreachable", 503)
     assert hostile.codes == []
 
 
@@ -62,7 +62,7 @@ def test_a_redirect_of_the_token_endpoint_is_not_followed(
     linked(own, provider)
     hostile.answer = 307, b"", {"Location": f"{hostile.issuer}/elsewhere"}
     with browser(own) as client:
-        refused(sign_in(client, hostile, provider), "cannot be reached", 503)
+        refused(sign_in(client, hostile, provider), "is unreachable", 503)
     assert "/elsewhere" not in hostile.asked
 
 
@@ -74,7 +74,7 @@ def test_an_answer_that_is_none_is_refused(
     linked(own, provider)
     hostile.answer = 200, body, {}
     with browser(own) as client:
-        refused(sign_in(client, hostile, provider), "cannot be reached", 503)
+        refused(sign_in(client, hostile, provider), "is unreachable", 503)
 
 
 def test_a_provider_on_loopback_is_not_reached_unless_the_settings_allow_it(
@@ -82,7 +82,7 @@ def test_a_provider_on_loopback_is_not_reached_unless_the_settings_allow_it(
 ) -> None:
     provider = known(guarded, hostile)
     with guarded.client() as client:
-        refused(client.get(f"/ui/sign-in/with/{provider.name}"), "cannot be reached", 503)
+        refused(client.get(f"/ui/sign-in/with/{provider.name}"), "is unreachable", 503)
     assert hostile.asked == []
 
 
@@ -109,4 +109,4 @@ def test_a_provider_that_hangs_or_is_down_holds_nobody_up(own: Server) -> None:
             assert statuses == [503] * 6
     with browser(own) as client:
         down = client.get(f"/ui/sign-in/with/{hanging.name}")
-        refused(down, "cannot be reached", 503)
+        refused(down, "is unreachable", 503)

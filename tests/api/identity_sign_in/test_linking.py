@@ -36,7 +36,7 @@ def test_answers_of_two_providers_are_not_mixed_up(own: Server, hostile: Hostile
     with hostile_provider() as second, browser(own) as client:
         other = known(own, second)
         asked = begin(client, provider)
-        refused(finish(client, other, asked["state"]), "did not begin")
+        refused(finish(client, other, asked["state"]), "in another browser")
         asked = begin(client, provider)
         hostile.nonce = asked["nonce"]
         refused(finish(client, provider, asked["state"], iss=second.issuer))
@@ -55,7 +55,7 @@ def test_a_subject_of_another_issuer_is_somebody_else(
     with hostile_provider() as second, browser(own) as client:
         other = known(own, second)
         second.claims = {"email": f"{name}@example.test", "preferred_username": name}
-        refused(sign_in(client, second, other), "Nobody here is linked")
+        refused(sign_in(client, second, other), "No user is linked")
         # And a token that claims the first issuer is not of the second.
         second.claims = {"iss": hostile.issuer}
         refused(sign_in(client, second, other))
@@ -74,7 +74,7 @@ def test_nobody_gets_a_user_by_themselves_unless_the_provider_makes_users(
     fresh = f"fresh-{secrets.token_hex(4)}"
     hostile.claims = {"preferred_username": fresh, "groups": ["*", "admins"]}
     with browser(own) as client:
-        refused(sign_in(client, hostile, provider), "Nobody here is linked")
+        refused(sign_in(client, hostile, provider), "No user is linked")
     with own.analyst() as client:
         assert client.get(f"/api/user/{fresh}").status_code == 404
 
@@ -123,7 +123,7 @@ def test_a_user_that_is_made_has_the_teams_of_the_claims_and_no_more(
         assert now == {viewing, apart}
         # Without any of them nobody is let in, and the sessions that are left see nothing of them.
         hostile.claims["groups"] = []
-        refused(sign_in(client, hostile, provider), "in no team")
+        refused(sign_in(client, hostile, provider), "does not belong to a team")
         with own.analyst() as admin:
             now = {one["id"] for one in admin.get(f"/api/user/{name}").json()["teams"]}
         assert now == {apart}
@@ -140,7 +140,7 @@ def test_a_claimed_name_of_another_user_is_not_given(
     with browser(own) as client:
         refused(sign_in(client, hostile, provider), "has this user name")
         hostile.claims = {"preferred_username": "a b\u202ec"}
-        refused(sign_in(client, hostile, provider), "No user can be made")
+        refused(sign_in(client, hostile, provider), "incomplete user data")
         hostile.claims, hostile.subject = {"preferred_username": 7}, "unnamed"
         assert sign_in(client, hostile, provider).status_code == 200
         assert client.get("/api/v1/session").json()["username"].startswith(provider.name)
@@ -168,7 +168,7 @@ def test_sessions_end_with_the_identity_its_user_and_its_provider(
         assert identity["last_used"]
         admin.delete(f"/api/v1/identity/{identity['id']}").raise_for_status()
         assert ended(client)
-        refused(sign_in(client, hostile, provider), "Nobody here is linked")
+        refused(sign_in(client, hostile, provider), "No user is linked")
 
         name = linked(own, provider)
         assert sign_in(client, hostile, provider).status_code == 200

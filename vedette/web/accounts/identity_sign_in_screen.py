@@ -47,22 +47,22 @@ log = structlog.get_logger(__name__)
 Here = Annotated[Services, Depends(services)]
 
 WORDS: Final = {
-    "identity_unknown": "Nobody here is linked to this identity. An administrator can link it.",
-    "user_disabled": "The user of this identity is disabled.",
-    "no_team": "This identity is in no team here.",
-    "username_taken": "Another user here has this user name. An administrator can link them.",
-    "claims_unusable": "No user can be made of what the provider says of this identity.",
-    "provider_refuses": "The provider has not signed you in.",
-    "sign_in_not_begun": "This browser did not begin this sign-in. Begin anew.",
-    "sign_in_expired": "The sign-in took too long. Begin anew.",
-    "sign_in_spent": "This sign-in was finished before. Begin anew.",
-    "locked_out": "Too many attempts to sign in: wait a quarter of an hour.",
-    "provider_unavailable": "The provider cannot be reached, or its answer cannot be used.",
-    "public_url_needed": "The server needs the setting public_url for this.",
+    "identity_unknown": "No user is linked to this identity. Ask an administrator to link it.",
+    "user_disabled": "This user is disabled.",
+    "no_team": "This identity does not belong to a team.",
+    "username_taken": "Another user has this user name. Ask an administrator to link them.",
+    "claims_unusable": "The identity provider sent incomplete user data.",
+    "provider_refuses": "The identity provider denied the sign-in.",
+    "sign_in_not_begun": "This sign-in was started in another browser. Try again.",
+    "sign_in_expired": "The sign-in timed out. Try again.",
+    "sign_in_spent": "This sign-in was already used. Try again.",
+    "locked_out": "Too many sign-in attempts. Wait 15 minutes.",
+    "provider_unavailable": "The identity provider is unreachable or returned an invalid response.",
+    "public_url_needed": "The server setting public_url is required.",
 }
 """Maps reason to the text on the sign-in page."""
 
-FAILED: Final = "The sign-in failed. Begin anew."
+FAILED: Final = "Sign-in failed. Try again."
 """Text for all other reasons."""
 
 _STATUSES: Final = ((BusyError, 429), (UnavailableError, 503), (NotFoundError, 404))

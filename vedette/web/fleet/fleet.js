@@ -13,13 +13,13 @@ const grid = document.querySelector("table[data-fleet]");
 const dialog = document.getElementById("fleet");
 const form = dialog?.querySelector("form");
 const DEEDS = {
-  restart: { word: _("Restart the sensor of "), body: () => ({ restart_queued: true }) },
-  flush: { word: _("Ask for all events of "), body: () => ({ event_log_flush_time: new Date().toISOString() }) },
+  restart: { word: _("Restart the sensor on "), body: () => ({ restart_queued: true }) },
+  flush: { word: _("Flush the backlog of "), body: () => ({ event_log_flush_time: new Date().toISOString() }) },
   isolate: { word: _("Isolate "), body: (fields) => ({ network_isolation_enabled: true, isolation_reason: fields.reason, isolation_expires: fields.isolation_expires ? new Date(Date.now() + fields.isolation_expires * 3_600_000).toISOString() : null }) },
   release: { word: _("Release "), body: () => ({ network_isolation_enabled: false }) },
   move: { word: _("Move "), body: (fields) => ({ group_id: Number(fields.group_id) }) },
   note: { word: _("Note on "), body: (fields) => ({ notes: fields.notes }) },
-  update: { word: _("Update the sensor of ") },
+  update: { word: _("Update the sensor on ") },
 };
 let pending = null;
 let last = null;
@@ -76,7 +76,7 @@ async function ask(name) {
     for (const input of field.querySelectorAll("input, select")) input.disabled = field.hidden;
   }
   title.textContent = `${deed.word}…`;
-  counted.replaceChildren(_("Counting …"));
+  counted.replaceChildren(_("Counting…"));
   button.disabled = true;
   openDialog(dialog);
   form.querySelector(`[name=${name === "note" ? "notes" : "reason"}]`).focus();
@@ -98,14 +98,14 @@ async function count() {
   dialog.querySelector("[data-counted]").replaceChildren(...(name === "update" ? updates(found) : consequences(found)));
 }
 
-const updates = (found) => [make("p", {}, _`${number(found.waiting)} will be updated, ${number(found.updated)} have the version already, ${number(found.failed)} cannot be: no kit or no sensor.`)];
+const updates = (found) => [make("p", {}, _`${number(found.waiting)} will be updated, ${number(found.updated)} are up to date, ${number(found.failed)} cannot be updated (no package or no sensor).`)];
 
 function consequences(found) {
   const list = (part) => Object.entries(part).map(([name, count]) => `${name} ${number(count)}`).join(", ");
   const types = found.host_types;
   const grave = (types.server ?? 0) + (types.domain_controller ?? 0);
   return [
-    make("p", {}, _("In "), untrusted(list(found.groups) || _("no group")), grave ? make("b", { class: "warn-text" }, _` · ${number(grave)} of them servers or domain controllers`) : ""),
+    make("p", {}, _("In "), untrusted(list(found.groups) || _("no groups")), grave ? make("b", { class: "warn-text" }, _` · including ${number(grave)} servers or domain controllers`) : ""),
     ...reached(found),
     found.refused.length ? make("details", {}, make("summary", {}, _`${hosts(found.refused.length)} will not be changed`), make("ul", { class: "plain" }, ...found.refused.slice(0, 50).map((one) => make("li", {}, untrusted(one.message))))) : "",
   ];
@@ -115,7 +115,7 @@ function consequences(found) {
 function reached({ isolation, sensors }) {
   if (!isolation) return [];
   const { online, isolated, allowed } = isolation;
-  return [make("p", {}, _`${number(online)} follow at their next check-in, ${number(sensors - online)} are offline and follow when they come back; ${number(isolated)} are isolated already.`), ...Object.entries(allowed).map(([group, addresses]) => make("p", {}, _("Stays reachable in "), untrusted(group), _(": this server"), ...addresses.flatMap((one) => [", ", untrusted(one)])))];
+  return [make("p", {}, _`${number(online)} are isolated at their next check-in, ${number(sensors - online)} are offline and isolated when they reconnect, ${number(isolated)} are already isolated.`), ...Object.entries(allowed).map(([group, addresses]) => make("p", {}, _("Allowed connections in "), untrusted(group), _(": this server"), ...addresses.flatMap((one) => [", ", untrusted(one)])))];
 }
 
 async function submit() {
@@ -125,8 +125,8 @@ async function submit() {
   const found = await change(wanted(), false);
   dialog.close();
   if (found.job) return location.assign(`/ui/jobs/${encodeURIComponent(found.job.id)}`);
-  const refused = found.refused.length ? _`; ${hosts(found.refused.length)} refused` : "";
-  sessionStorage.setItem("done", _`${DEEDS[about.name].word}${hosts(found.sensors)}: ordered${refused}`);
+  const refused = found.refused.length ? _`; ${hosts(found.refused.length)} rejected` : "";
+  sessionStorage.setItem("done", _`${DEEDS[about.name].word}${hosts(found.sensors)}: requested${refused}`);
   location.reload();
   return undefined;
 }
@@ -135,7 +135,7 @@ function bar() {
   const count = selected(grid).length;
   const all = grid.dataset.all === "true" && Number(grid.dataset.total);
   const left = leftOut(grid).length;
-  document.querySelector("[data-chosen]").textContent = all ? left ? _`all ${number(all)} that match but ${number(left)}` : _`all ${number(all)} that match` : count ? _`${number(count)} selected` : _("the row that has the focus");
+  document.querySelector("[data-chosen]").textContent = all ? left ? _`all ${number(all)} matches except ${number(left)}` : _`all ${number(all)} matches` : count ? _`${number(count)} selected` : _("focused row");
 }
 
 if (grid) {

@@ -47,8 +47,8 @@ INSTALLERS: Final = {
 sensor is not a registered package and has no kind."""
 
 NO_INSTALLER: Final = (
-    "No package is registered for it: vedette installer add --os {1} --kind {2} FILE registers one",
-    "This server has no Linux sensor",
+    "No package registered. Register one with: vedette installer add --os {1} --kind {2} FILE",
+    "No Linux sensor on this server",
 )
 """Reasons why an installer is not available."""
 

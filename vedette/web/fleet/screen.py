@@ -50,16 +50,16 @@ router = Router(tags=[PAGE_TAG], include_in_schema=False)
 Here = Annotated[Services, Depends(services)]
 Within = Annotated[Scope, Depends(scope_of_request)]
 
-PHASES: Final = ("not isolated", "ordered, waits for check-in", "isolated", "release ordered")
+PHASES: Final = ("not isolated", "isolation pending", "isolated", "release pending")
 """Labels by `phase_of`."""
 
 WHY_NO_ORDERS: Final = (
-    "The host is not in the list of sensors any more",
-    "You are no analyst of this group",
-    "No sensor of Vedette is on this host that could do it",
-    "You are no administrator of this group",
-    "There is no other group that you administer",
-    "No package of a sensor is registered for this system: vedette package add registers one",
+    "This host is no longer in the sensor list",
+    "Requires the Analyst role in this group",
+    "This host has no Vedette sensor",
+    "Requires the Administrator role in this group",
+    "You do not administer any other group",
+    "No sensor package registered for this system. Register one with: vedette package add",
 )
 
 _DAY_US: Final = 24 * 3600 * 1_000_000

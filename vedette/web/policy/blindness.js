@@ -24,7 +24,7 @@ async function check() {
   place.setAttribute("aria-busy", "true");
   const far = make("span");
   const bar = make("progress");
-  place.replaceChildren(make("label", {}, _("Checking against the last day …"), " ", far, bar));
+  place.replaceChildren(make("label", {}, _("Testing on the last day…"), " ", far, bar));
   const late = setTimeout(() => mine === running && place.append(make("button", { type: "button", onclick: () => mine.abort() }, _("Cancel"))), 1000);
   const told = ({ looking_at: at, done, of }) => {
     if (!of || mine !== running) return;
@@ -35,7 +35,7 @@ async function check() {
     const found = await call("POST", "/api/v1/ingress_approvedlist/check?progress=true", { filters: [{ ...body, name: body.name || "new" }] }, { signal: mine.signal, told });
     if (mine === running) show(found);
   } catch (error) {
-    if (mine === running) place.replaceChildren(make("p", { class: "bar broken" }, mine.signal.aborted ? _("Not checked") : untrusted(error.message)), make("button", { type: "button", onclick: () => attempt(check) }, _("Try again")));
+    if (mine === running) place.replaceChildren(make("p", { class: "bar broken" }, mine.signal.aborted ? _("Not tested") : untrusted(error.message)), make("button", { type: "button", onclick: () => attempt(check) }, _("Retry")));
   } finally {
     clearTimeout(late);
     if (mine === running) place.removeAttribute("aria-busy");
@@ -49,19 +49,19 @@ const split = (label, rows, more, write) => rows.length > 0 && make("section", {
 
 function show({ filters: [trial], blinded }) {
   missing = blinded.map(({ kind, id, name }) => ({ kind, id, name }));
-  const share = (part) => _`${(part * 100).toFixed(1)} % of the last day${trial.partial ? _(", of a part of it") : ""}`;
+  const share = (part) => _`${(part * 100).toFixed(1)}% of the last day${trial.partial ? _(" (partial data)") : ""}`;
   place.replaceChildren(
     make("dl", { class: "facts" },
       make("dt", {}, _("Processes")), make("dd", {}, `${number(trial.processes_meant)}, ${share(trial.process_share)}`),
       make("dt", {}, _("Events dropped")), make("dd", {}, `${number(trial.events_dropped)}, ${share(trial.event_share)}`)),
-    ...blinded.map((one) => make("label", { class: "check warn-text" }, make("input", { type: "checkbox" }), make("span", {}, _`Goes blind: ${one.kind} `, make("a", { href: `${PAGES[one.kind]}${encodeURIComponent(one.id)}` }, untrusted(one.name)), ", ", make("a", { href: `/ui/alerts?q=${encodeURIComponent(`source:${one.kind} source_id:"${one.id}"`)}&t=-24h` }, many(one.hits, _("hit"), _("hits")))))),
-    blinded.length ? "" : make("p", { class: "good-text" }, _("No rule and no watchlist goes blind.")),
+    ...blinded.map((one) => make("label", { class: "check warn-text" }, make("input", { type: "checkbox" }), make("span", {}, _`Loses coverage: ${one.kind} `, make("a", { href: `${PAGES[one.kind]}${encodeURIComponent(one.id)}` }, untrusted(one.name)), ", ", make("a", { href: `/ui/alerts?q=${encodeURIComponent(`source:${one.kind} source_id:"${one.id}"`)}&t=-24h` }, many(one.hits, _("hit"), _("hits")))))),
+    blinded.length ? "" : make("p", { class: "good-text" }, _("No rule or watchlist loses coverage.")),
     make("div", { class: "splits" }, ...splits(trial)));
   ready();
 }
 
 const splits = ({ dropped_by: by, dropped_hosts: hosts, dropped_paths: paths }) => [
-  split(_("Kind"), by.kind, 0, (one) => make("span", { translate: "no" }, one.name)),
+  split(_("Type"), by.kind, 0, (one) => make("span", { translate: "no" }, one.name)),
   split(_("Host"), by.host, hosts, (one) => make("a", { href: `/ui/sensors/${one.sensor_id}` }, untrusted(one.hostname))),
   split(_("Program"), by.path, paths, (one) => make("span", { class: "mono" }, untrusted(one.path))),
 ];
@@ -76,8 +76,8 @@ async function trySample() {
   try {
     const { samples: [found] } = await call("POST", "/api/v1/ingress_approvedlist/check", { filters: [body], sample: Object.fromEntries(fields.map((one) => [one.dataset.member, one.value])) });
     result.replaceChildren(
-      make("p", { class: found.dropped ? "warn-text" : "good-text" }, found.dropped === "process" ? _("Dropped, with everything of the process.") : found.dropped ? _("The event is dropped, the process stays.") : _("Kept.")),
-      make("ul", { class: "plain" }, ...found.lists.map((one) => make("li", {}, make("span", { translate: "no" }, one.name), ": ", one.entry === null ? _("no entry fits") : make("span", { class: "mono" }, untrusted(one.entry)))), found.means_parent ? make("li", {}, _("It means the parent, and with it this process.")) : ""));
+      make("p", { class: found.dropped ? "warn-text" : "good-text" }, found.dropped === "process" ? _("The process and all its events are dropped.") : found.dropped ? _("The event is dropped. The process is stored.") : _("Stored.")),
+      make("ul", { class: "plain" }, ...found.lists.map((one) => make("li", {}, make("span", { translate: "no" }, one.name), ": ", one.entry === null ? _("no matching entry") : make("span", { class: "mono" }, untrusted(one.entry)))), found.means_parent ? make("li", {}, _("The parent process matches, so this process matches too.")) : ""));
   } catch (error) {
     result.replaceChildren(make("p", { class: "bar broken" }, untrusted(error.message)));
   }

@@ -44,6 +44,6 @@ const note = () => narrow.matches && document.querySelector("[data-action=toggle
 note();
 document.addEventListener("content", note);
 if (document.querySelector("[data-rare], #search")) {
-  bind("m", _("In a facet: all its values"), () => false);
-  bind("r", _("Rare values of the first facet"), () => document.querySelector(".facet [data-rare]")?.click());
+  bind("m", _("Show all values of the focused facet"), () => false);
+  bind("r", _("Show rare values of the first facet"), () => document.querySelector(".facet [data-rare]")?.click());
 }

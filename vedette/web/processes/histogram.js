@@ -35,7 +35,7 @@ function show(figure) {
   }
   const text = figure.querySelector("[data-range-text]");
   text.dataset.plain ??= text.textContent;
-  text.textContent = all ? text.dataset.plain : _`${words} (${spanText(until - since)}); Enter applies it`;
+  text.textContent = all ? text.dataset.plain : _`${words} (${spanText(until - since)}); press Enter to apply`;
 }
 
 function times(figure) {

@@ -57,13 +57,13 @@ document.addEventListener("content", () => {
 });
 const focused = () => document.querySelector("tr[data-row]:focus, tr[data-row]:focus-within, tr.open");
 
-bind("t", _("Analyse the process of the row"), () => {
+bind("t", _("Analyze the selected process"), () => {
   const row = focused();
   if (row?.dataset.analysis) location.assign(row.dataset.analysis);
   return Boolean(row);
 });
 
-bind("A", _("This host five minutes around"), () => {
+bind("A", _("This host, 5 minutes before and after"), () => {
   const row = focused();
   const ms = Number(row?.querySelector("time[data-time]")?.dataset.time);
   if (!ms) return false;
@@ -73,7 +73,7 @@ bind("A", _("This host five minutes around"), () => {
   return true;
 });
 
-bind("F", _("Store less of it: a filter"), () => {
+bind("F", _("Create ingress filter"), () => {
   const program = document.activeElement.closest("tr")?.querySelector("[data-program]")?.dataset.program;
   if (!program) return false; // of an event next to the list
   location.assign(`/ui/filters?${new URLSearchParams({ program })}`);
@@ -145,7 +145,7 @@ async function kept(anchor) {
   const saved = (await get("/api/v1/saved_search")).filter(({ view }) => view === "process");
   const entries = saved.map(({ name, params }) => ({ label: untrusted(name, { short: true }), href: `/ui/process?${params}` }));
   const recent = recentQueries("process").slice(0, 9).map((q) => ({ label: untrusted(q, { short: true }), href: `/ui/process?${new URLSearchParams({ q })}` }));
-  openMenu(anchor, [_("Saved"), ...entries, _("Recent"), ...recent, { label: _("Without the query"), href: "/ui/process" }]);
+  openMenu(anchor, [_("Saved"), ...entries, _("Recent"), ...recent, { label: _("Clear query"), href: "/ui/process" }]);
 }
 
 // Following: counts new results since the list was loaded, and shows them on request.
@@ -158,7 +158,7 @@ async function news() {
   const params = pageCall().params.filter(([name]) => !["rows", "start", "sort"].includes(name));
   const found = await get(`/api/v1/process?${new URLSearchParams([...params, ["rows", 0], ["svc.min_last_server_update", since]])}`);
   if (since !== form.dataset.since || !found.total_results) return;
-  document.getElementById("news").replaceChildren(make("button", { type: "button", "data-action": "show-news" }, _`${many(found.total_results, _("process is"), _("processes are"))} new or changed: show`));
+  document.getElementById("news").replaceChildren(make("button", { type: "button", "data-action": "show-news" }, _`Show ${many(found.total_results, _("process"), _("processes"))} (new or changed)`));
 }
 
 function follow(on) {
@@ -192,6 +192,6 @@ saving.addEventListener("submit", (event) => {
   attempt(async () => {
     const kept = await call(...sent);
     saving.closest("dialog").close();
-    done(_`Search “${sent[2].name}” is saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));
+    done(_`Search “${sent[2].name}” saved`, () => call("DELETE", `/api/v1/saved_search/${kept.id}`));
   });
 });

@@ -63,7 +63,7 @@ Within = Annotated[Scope, Depends(scope_of_request)]
 
 FACETS: Final[Mapping[str, tuple[str, str]]] = {
     "process_name": ("Process", "process_name"),
-    "parent_name": ("Parent", "parent_name"),
+    "parent_name": ("Parent process", "parent_name"),
     "hostname": ("Host", "hostname"),
     "username_full": ("User", "username"),
     "path_full": ("Path", "path"),
@@ -83,7 +83,7 @@ COUNTS: Final = (
     ("R", "regmod", "registry"),
     ("N", "netconn", "network"),
     ("C", "childproc", "children"),
-    ("X", "crossproc", "other processes"),
+    ("X", "crossproc", "cross-process"),
 )
 """Letter, kind and heading of the counted events."""
 

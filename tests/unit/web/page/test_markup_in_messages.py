@@ -11,8 +11,8 @@ ENGLISH = partial(translate, "en")
 
 
 def test_markup_in_a_message_is_not_escaped() -> None:
-    assert message(ENGLISH, "Not seen: {1}", untrusted("a")) == Markup(
-        'Not seen: <bdi dir="ltr">a</bdi>'
+    assert message(ENGLISH, "No access: {1}", untrusted("a")) == Markup(
+        'No access: <bdi dir="ltr">a</bdi>'
     )
 
 

@@ -81,7 +81,7 @@ part("tree-more").addEventListener("click", () =>
 // Shows the number of nodes that the tree omits.
 function noteTree() {
   const count = tree.hidden.size + tree.copyOf.size;
-  part("tree-status").textContent = [!state.isWhole && _("more below"), count && _`${number(count)} left out`].filter(Boolean).join(", ");
+  part("tree-status").textContent = [!state.isWhole && _("more processes below"), count && _`${number(count)} hidden`].filter(Boolean).join(", ");
 }
 
 function showOnly(name, on) {
@@ -97,7 +97,7 @@ part("tree-shows").addEventListener("click", ({ target }) => {
   tree.refresh();
   noteTree();
   map?.set(tree);
-  say(part("tree-status").textContent || _("The whole tree"));
+  say(part("tree-status").textContent || _("Full tree"));
   setParameter("tree", [...tree.shows].join("."));
 });
 
@@ -342,7 +342,7 @@ async function news() {
     part("stored").dispatchEvent(new CustomEvent("again"));
     await readTimeline();
     const count = state.isCut ? 0 : await readOn();
-    if (count) say(_`${many(count, _("event is"), _("events are"))} new`);
+    if (count) say(_`${many(count, _("event"), _("events"))} new`);
   } finally {
     state.isReading = false;
   }
@@ -400,7 +400,7 @@ function filter({ quiet = false } = {}) {
   const words = state.complete && all.length === 1 ? _("event") : _("events");
   part("event-status").textContent = state.shown.length === all.length ? `${known} ${words}` : _`${number(state.shown.length)} of ${known} events`;
   part("event-empty").hidden = state.shown.length > 0 || !state.complete;
-  part("event-empty-why").textContent = state.all.length ? _("No event fits the filter.") : _("No events of this process are stored.");
+  part("event-empty-why").textContent = state.all.length ? _("No events match the filter.") : _("No stored events for this process.");
   if (!quiet) say(part("event-status").textContent);
   part("range-clear").hidden = !range;
 }
@@ -452,7 +452,7 @@ function fact(name, value, { time = false } = {}) {
 
 function details(title, facts, links, raw, value) {
   const place = part("details");
-  const json = make("details", { class: "twin" }, make("summary", {}, _("As JSON")), make("pre", { class: "mono wrap" }, ...JSON.stringify(raw, null, 2).split("\n").flatMap((one) => [untrusted(one), "\n"])));
+  const json = make("details", { class: "twin" }, make("summary", {}, _("JSON")), make("pre", { class: "mono wrap" }, ...JSON.stringify(raw, null, 2).split("\n").flatMap((one) => [untrusted(one), "\n"])));
   place.replaceChildren(make("h2", { tabindex: "-1" }, title), make("p", { class: "actions" }, ...links), elsewhere(value), make("dl", { class: "facts" }, ...facts.flat()), json);
   part("details-pane").hidden = false;
 }
@@ -469,13 +469,13 @@ function elsewhere(value) {
     if (!known) return;
     const { processes, host_count: hosts, alerts } = known;
     place.append(known.incomplete_results ? _("at least ") : "", _`${many(processes, _("process"), _("processes"))} on ${many(hosts, _("host"), _("hosts"))}, ${many(alerts, _("alert"), _("alerts"))}`);
-    if (known.first_seen) place.append(_(", first "), timeText(Date.parse(known.first_seen), { milliseconds: false }));
+    if (known.first_seen) place.append(_(", first seen "), timeText(Date.parse(known.first_seen), { milliseconds: false }));
     if (known.banned) place.append(" ", make("span", { class: "chip" }, icon("ban"), _(" banned")));
   }, 400);
   return place;
 }
 
-const programLink = (md5) => make("a", { class: "button", href: `/ui/binary/${md5}` }, _("The program"));
+const programLink = (md5) => make("a", { class: "button", href: `/ui/binary/${md5}` }, _("Program"));
 
 const searchLink = (label, query) => make("a", { class: "button", href: `/ui/process?${new URLSearchParams({ q: query, t: "all" })}` }, label);
 
@@ -490,10 +490,10 @@ function showEvent(event) {
   const [verb, object] = line(event);
   const { data } = event;
   const links = [];
-  if (data.processId) links.push(make("a", { class: "button", href: `/ui/process/${data.processId}` }, _("Open the process")));
-  if (data.md5) links.push(programLink(data.md5), searchLink(_("This file elsewhere"), `md5:${data.md5}`));
-  if (data.domain) links.push(searchLink(_("This domain elsewhere"), `domain:${data.domain}`));
-  else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink(_("This address elsewhere"), `ipaddr:${data.remote_ip}`));
+  if (data.processId) links.push(make("a", { class: "button", href: `/ui/process/${data.processId}` }, _("Open process")));
+  if (data.md5) links.push(programLink(data.md5), searchLink(_("Search this file"), `md5:${data.md5}`));
+  if (data.domain) links.push(searchLink(_("Search this domain"), `domain:${data.domain}`));
+  else if (data.remote_ip && data.remote_ip !== "0.0.0.0") links.push(searchLink(_("Search this address"), `ipaddr:${data.remote_ip}`));
   links.push(...filterLink({ kind: event.type, value: data.path || data.domain || `${data.remote_ip}:${data.remote_port}`, line: data.commandLine }));
   const facts = [fact("time", event.t, { time: true }), ...Object.entries(data).map(([name, value]) => fact(name, value)), fact("signature", event.binary_info?.digsig_result), fact("publisher", event.binary_info?.digsig_publisher)];
   details(make("span", {}, `${verb} `, untrusted(object, { short: true })), facts, links, event, data.md5 || data.domain || (data.remote_ip !== "0.0.0.0" && data.remote_ip));
@@ -505,15 +505,15 @@ const called = (path) => (part("call").dataset.path = `/api/v1/process/${path}`)
 
 function showNode(node) {
   const links = [];
-  if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, _("Analyse")));
-  if (node.process_md5) links.push(programLink(node.process_md5), searchLink(_("This file elsewhere"), `process_md5:${node.process_md5}`));
+  if (!node.missing && node.id !== id) links.push(make("a", { class: "button primary", href: `/ui/process/${node.id}` }, _("Analyze")));
+  if (node.process_md5) links.push(programLink(node.process_md5), searchLink(_("Search this file"), `process_md5:${node.process_md5}`));
   if (node.label.path) links.push(...filterLink({ program: node.label.path }));
   const parent = tree.nodes.get(node.parent_id);
   const delta = parent?.start && node.start ? spanText(Date.parse(node.start) - Date.parse(parent.start)) : "";
   const facts = [
     fact("path", node.label.path), fact("commandLine", node.label.cmdline), fact("userName", node.username), fact("pid", node.process_pid),
-    fact("start", node.start ? Date.parse(node.start) : "", { time: true }), fact(_("after the parent"), delta), fact("end", node.end ? Date.parse(node.end) : "", { time: true }),
-    fact("md5", node.process_md5), fact("sha256", node.process_sha256), fact("host", node.hostname), fact("missing", node.missing), fact(_("now called"), node.now?.path),
+    fact("start", node.start ? Date.parse(node.start) : "", { time: true }), fact(_("time after parent start"), delta), fact("end", node.end ? Date.parse(node.end) : "", { time: true }),
+    fact("md5", node.process_md5), fact("sha256", node.process_sha256), fact("host", node.hostname), fact("missing", node.missing), fact(_("current path"), node.now?.path),
   ];
   details(untrusted(node.label.process_name || _("unknown process")), facts, links, node, node.process_md5);
   called(`${id}/tree`);
@@ -525,7 +525,7 @@ part("tree-view").addEventListener("click", () => showMap(part("map").hidden));
 part("tree-search").addEventListener("keydown", (event) => {
   if (event.key === "Enter") {
     event.preventDefault();
-    if (!tree.find(event.target.value, event.shiftKey ? -1 : 1)) say(_("Nothing found in the tree"));
+    if (!tree.find(event.target.value, event.shiftKey ? -1 : 1)) say(_("No match in the tree"));
   }
 });
 part("event-filter").addEventListener("input", (event) => {
@@ -539,7 +539,7 @@ part("event-time").addEventListener("keydown", ({ key, target }) => {
   attempt(async () => {
     const isFound = wanted && (await goTo(wanted));
     target.setAttribute("aria-invalid", !isFound);
-    say(isFound ? spoken(state.picked) : wanted ? _("No event is shown at that time or after it") : _("That is no time"));
+    say(isFound ? spoken(state.picked) : wanted ? _("No events at or after this time") : _("Invalid time"));
   });
 });
 part("range-clear").addEventListener("click", () => {
@@ -563,14 +563,14 @@ bind("1", _("Tree"), () => part("tree").hidden ? part("tree-view").focus() : par
 bind("2", _("Timeline"), () => timeline.cursor.focus());
 bind("3", _("Events"), () => part("events").focus());
 bind("4", _("Details"), () => part("details").querySelector("h2")?.focus());
-bind("f", _("Filter the events"), () => part("event-filter").focus());
-bind("F", _("Store less of it: a filter"), () => {
+bind("f", _("Filter events"), () => part("event-filter").focus());
+bind("F", _("Create ingress filter"), () => {
   const link = document.querySelector("#details [data-filters]");
   link?.click();
   return Boolean(link);
 });
 bind("v", _("Tree or map"), () => showMap(part("map").hidden));
-bind("Shift+ArrowUp", _("To the parent"), () => {
+bind("Shift+ArrowUp", _("Go to parent process"), () => {
   const parent = tree.nodes.get(id)?.parent_id;
   if (parent && tree.nodes.has(parent) && !tree.nodes.get(parent).missing) location.assign(`/ui/process/${parent}`);
 });

@@ -6,7 +6,7 @@ import { timeText } from "./time.js";
 
 export const LANES = [
   ["F", "filemod", _("files")], ["M", "modload", _("modules")], ["R", "regmod", _("registry")], ["N", "netconn", _("network")],
-  ["C", "childproc", _("children")], ["X", "crossproc", _("other processes")], ["B", "processblock", _("blocked")],
+  ["C", "childproc", _("children")], ["X", "crossproc", _("cross-process")], ["B", "processblock", _("blocked")],
 ];
 const LANE = 20;
 const AXIS = 18;
@@ -391,7 +391,7 @@ export class Timeline {
     const holds = (start) => this.borders.some((time) => start <= time && time < start + interval);
     const head = make("tr", {}, make("th", { scope: "col" }, _("From")), ...LANES.map(([letter, , label]) => make("th", { scope: "col", class: "num" }, make("abbr", { title: label }, letter))));
     const body = buckets.slice(0, 500).map(({ start, event_counts: counts }) =>
-      make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false }), this.gaps.some(([since, until]) => since <= Date.parse(start) && Date.parse(start) < until) ? _(" (gaps)") : "", holds(Date.parse(start)) ? _(" (segment begins)") : ""), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
+      make("tr", {}, make("td", {}, timeText(Date.parse(start), { milliseconds: false }), this.gaps.some(([since, until]) => since <= Date.parse(start) && Date.parse(start) < until) ? _(" (gaps)") : "", holds(Date.parse(start)) ? _(" (record starts)") : ""), ...LANES.map(([, kind]) => make("td", { class: "num" }, counts[kind] ? number(counts[kind]) : "·"))),
     );
     return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
   }

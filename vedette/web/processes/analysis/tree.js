@@ -9,7 +9,7 @@ import { Windowed } from "./windowed.js";
 const LETTERS = [["F", "filemod"], ["M", "modload"], ["R", "regmod"], ["N", "netconn"], ["C", "childproc"], ["X", "crossproc"]];
 const OPEN_MAX = 200; // trees with at most so many nodes start expanded
 const MISSING = {
-  never_seen: _("never seen"), suppressed: _("suppressed"), partition_unmounted: _("in an unmounted partition"), expired: _("expired"), not_permitted: _("not permitted"),
+  never_seen: _("never seen"), suppressed: _("suppressed"), partition_unmounted: _("in unmounted data"), expired: _("expired"), not_permitted: _("not permitted"),
 };
 
 const HELPERS = new Set("conhost.exe openconsole.exe chcp.com tput tty stty uname dircolors lesspipe basename dirname mesg clear_console groups locale".split(" ")); // started by shells themselves
