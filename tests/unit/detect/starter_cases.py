@@ -474,6 +474,232 @@ WINDOWS: dict[str, tuple[Sent, Sent]] = {
         ran("mavinject.exe", "mavinject.exe 3300 /INJECTRUNNING C:\\t\\a.dll"),
         ran("mavinject.exe", "mavinject.exe /help"),
     ),
+    "windows_directory_account_renamed_like_controller": (
+        security(4781, OldTargetUserName="WS7$", NewTargetUserName="DC1"),
+        security(4781, OldTargetUserName="WS7$", NewTargetUserName="WS8$"),
+    ),
+    "windows_directory_delegation_changed": (
+        security(
+            5136,
+            SubjectUserName="eve",
+            AttributeLDAPDisplayName="msDS-AllowedToActOnBehalfOfOtherIdentity",
+            OperationType="%%14674",
+        ),
+        security(
+            5136,
+            SubjectUserName="eve",
+            AttributeLDAPDisplayName="description",
+            OperationType="%%14674",
+        ),
+    ),
+    "windows_directory_rights_changed": (
+        security(
+            5136,
+            SubjectUserName="eve",
+            ObjectClass="domainDNS",
+            ObjectDN="DC=corp",
+            AttributeLDAPDisplayName="nTSecurityDescriptor",
+            AttributeValue="(OA;;CR;1131f6ad-9c07-11d1-f79f-00c04fc2dcd2;;S-1-5-21-1-2)",
+            OperationType="%%14674",
+        ),
+        security(
+            5136,
+            SubjectUserName="eve",
+            ObjectClass="user",
+            AttributeLDAPDisplayName="nTSecurityDescriptor",
+            AttributeValue="(A;;RP;;;AU)",
+            OperationType="%%14674",
+        ),
+    ),
+    "windows_directory_controller_imitated": (
+        security(4742, SubjectUserName="eve", ServicePrincipalNames="HOST/ws7 GC/ws7/corp"),
+        security(4742, SubjectUserName="eve", ServicePrincipalNames="HOST/ws7"),
+    ),
+    "windows_account_without_preauthentication": (
+        security(4738, SubjectUserName="eve", TargetUserName="svc", UserAccountControl="%%2096"),
+        security(4738, SubjectUserName="eve", TargetUserName="svc", UserAccountControl="%%2089"),
+    ),
+    "windows_ticket_without_preauthentication": (
+        security(4768, TargetUserName="svc", PreAuthType="0", TicketEncryptionType="0x17"),
+        security(4768, TargetUserName="svc", PreAuthType="2", TicketEncryptionType="0x12"),
+    ),
+    "windows_account_added_to_admin_group": (
+        security(4728, TargetUserName="Domain Admins", TargetSid="S-1-5-21-1-2-3-512"),
+        security(4728, TargetUserName="None", TargetSid="S-1-5-21-1-2-3-513"),
+    ),
+    "windows_account_name_like_computer": (
+        security(4720, SubjectUserName="eve", TargetUserName="backup$"),
+        security(4720, SubjectUserName="eve", TargetUserName="backup"),
+    ),
+    "windows_sid_history_added": (
+        security(4765, SubjectUserName="eve", TargetUserName="bob"),
+        security(4738, SubjectUserName="eve", TargetUserName="bob"),
+    ),
+    "windows_recovery_password_of_controller_set": (
+        security(4794, SubjectUserName="eve", Workstation="DC1"),
+        security(4724, SubjectUserName="eve", TargetUserName="bob"),
+    ),
+    "windows_audit_policy_weakened": (
+        security(4719, SubjectUserName="eve", AuditPolicyChanges="%%8448, %%8450"),
+        security(4719, SubjectUserName="eve", AuditPolicyChanges="%%8449, %%8451"),
+    ),
+    "windows_audit_policy_weakened_by_command": (
+        ran("auditpol.exe", "auditpol /set /category:* /success:disable /failure:disable"),
+        ran("auditpol.exe", "auditpol /set /category:* /success:enable"),
+    ),
+    "windows_logging_disabled_in_registry": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\SOFTWARE\\Policies\\Microsoft\\Windows\\PowerShell\\ScriptBlockLogging"
+            "\\EnableScriptBlockLogging",
+            Details="DWORD (0x00000000)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\SOFTWARE\\Policies\\Microsoft\\Windows\\PowerShell\\ScriptBlockLogging"
+            "\\EnableScriptBlockLogging",
+            Details="DWORD (0x00000001)",
+        ),
+    ),
+    "windows_remote_pipe_of_attack_tool": (
+        security(5145, ShareName="\\\\*\\IPC$", RelativeTargetName="PSEXESVC-WS7-4412-stdin"),
+        security(5145, ShareName="\\\\*\\IPC$", RelativeTargetName="srvsvc"),
+    ),
+    "windows_remote_pipe_of_system_service": (
+        security(
+            5145,
+            SubjectUserName="eve",
+            ShareName="\\\\*\\IPC$",
+            RelativeTargetName="atsvc",
+            AccessMask="0x12019f",
+            IpAddress="10.0.0.7",
+        ),
+        security(
+            5145,
+            SubjectUserName="eve",
+            ShareName="\\\\*\\IPC$",
+            RelativeTargetName="wkssvc",
+            AccessMask="0x12019f",
+            IpAddress="10.0.0.7",
+        ),
+    ),
+    "windows_remote_share_credentials_read": (
+        security(
+            5145,
+            SubjectUserName="eve",
+            ShareName="\\\\*\\C$",
+            RelativeTargetName="Users\\ann\\Chrome\\User Data\\Default\\Login Data",
+        ),
+        security(
+            5145, SubjectUserName="eve", ShareName="\\\\*\\C$", RelativeTargetName="Temp\\a.txt"
+        ),
+    ),
+    "windows_remote_share_program_written": (
+        security(
+            5145,
+            SubjectUserName="eve",
+            ShareName="\\\\*\\ADMIN$",
+            RelativeTargetName="kXbTqwMe.exe",
+            AccessMask="0x2",
+        ),
+        security(
+            5145,
+            SubjectUserName="eve",
+            ShareName="\\\\*\\ADMIN$",
+            RelativeTargetName="notepad.exe",
+            AccessMask="0x1",
+        ),
+    ),
+    "windows_password_changed_without_logon": (
+        security(4723, SubjectUserName="ANONYMOUS LOGON", TargetUserName="DC1$"),
+        security(4723, SubjectUserName="ann", TargetUserName="ann"),
+    ),
+    "windows_computer_password_reset_anonymously": (
+        security(4742, SubjectUserName="ANONYMOUS LOGON", PasswordLastSet="1/2/2024 3:04:05 AM"),
+        security(4742, SubjectUserName="ANONYMOUS LOGON", PasswordLastSet="-"),
+    ),
+    "windows_logon_with_explicit_hash": (
+        security(4624, LogonType="9", LogonProcessName="seclogo", TargetUserSid="S-1-5-21-1-2"),
+        security(4624, LogonType="3", LogonProcessName="NtLmSsp", TargetUserSid="S-1-5-21-1-2"),
+    ),
+    "windows_logon_relayed_to_itself": (
+        security(
+            4624,
+            LogonType="3",
+            AuthenticationPackageName="NTLM",
+            IpAddress="127.0.0.1",
+            TargetUserName="WS7$",
+        ),
+        security(
+            4624,
+            LogonType="3",
+            AuthenticationPackageName="NTLM",
+            IpAddress="10.0.0.7",
+            TargetUserName="WS7$",
+        ),
+    ),
+    "windows_certificate_of_other_user_requested": (
+        security(
+            4887, Requester="CORP\\eve", Attributes="CertificateTemplate:User SAN:upn=admin@corp"
+        ),
+        security(4887, Requester="CORP\\eve", Attributes="CertificateTemplate:User"),
+    ),
+    "windows_sql_server_command_enabled": (
+        log("Application", 15457, "MSSQLSERVER", Data="xp_cmdshell"),
+        log("Application", 15457, "MSSQLSERVER", Data="max degree of parallelism"),
+    ),
+    "windows_sql_server_audit_event": (
+        log(
+            "Application",
+            33205,
+            "MSSQLSERVER",
+            Data="statement:ALTER SERVER AUDIT [a] WITH (STATE=OFF)",
+        ),
+        log("Application", 33205, "MSSQLSERVER", Data="statement:SELECT name FROM t"),
+    ),
+    "windows_sql_server_tool_runs_commands": (
+        ran("C:\\x\\sqlcmd.exe", "sqlcmd -Q \"EXEC xp_cmdshell 'whoami'\""),
+        ran("C:\\x\\sqlcmd.exe", 'sqlcmd -Q "SELECT 1"'),
+    ),
+    "windows_exchange_command_of_attacker": (
+        log(
+            "MSExchange Management",
+            1,
+            "MSExchange CmdletLogs",
+            Data="New-MailboxExportRequest -FilePath x",
+        ),
+        log("MSExchange Management", 1, "MSExchange CmdletLogs", Data="Get-Mailbox -Identity ann"),
+    ),
+    "windows_exchange_shell_command_of_attacker": (
+        block("New-MailboxExportRequest -Mailbox ann -FilePath \\\\srv\\c$\\a.pst"),
+        block("Get-MailboxExportRequest"),
+    ),
+    "windows_exchange_agent_configuration_changed": (
+        of(11, "notepad.exe", TargetFilename="C:\\Exchange\\TransportRoles\\Shared\\agents.config"),
+        of(11, "ExSetup.exe", TargetFilename="C:\\Exchange\\TransportRoles\\Shared\\agents.config"),
+    ),
+    "windows_dns_server_loads_library": (
+        of(13, "dns.exe", TargetObject="HKLM\\x\\Services\\DNS\\Parameters\\ServerLevelPluginDll"),
+        of(13, "dns.exe", TargetObject="HKLM\\x\\Services\\DNS\\Parameters\\Forwarders"),
+    ),
+    "windows_dns_server_loads_library_by_command": (
+        ran("dnscmd.exe", "dnscmd dc1 /config /serverlevelplugindll \\\\h\\a.dll"),
+        ran("dnscmd.exe", "dnscmd dc1 /config /forwarders 10.0.0.1"),
+    ),
+    "windows_tickets_taken_by_script": (
+        block(
+            "New-Object System.IdentityModel.Tokens.KerberosRequestorSecurityToken -ArgumentList $s"
+        ),
+        block("Get-ADUser -Filter *"),
+    ),
+    "windows_remote_object_started_by_script": (
+        block(
+            '[System.Activator]::CreateInstance([type]::GetTypeFromProgID("MMC20.Application.1","fs1"))'
+        ),
+        block('[type]::GetTypeFromProgID("Excel.Application")'),
+    ),
 }
 
 UNIX: dict[str, tuple[Sent, Sent]] = {
