@@ -700,6 +700,255 @@ WINDOWS: dict[str, tuple[Sent, Sent]] = {
         ),
         block('[type]::GetTypeFromProgID("Excel.Application")'),
     ),
+    "windows_service_changed_by_command": (
+        ran("sc.exe", 'sc failure W32Time command= "c:\\t\\a.exe"'),
+        ran("sc.exe", 'sc create Backup binPath= "C:\\Program Files\\Backup\\b.exe"'),
+    ),
+    "windows_service_of_attack_tool_in_registry": (
+        of(
+            13,
+            "services.exe",
+            TargetObject="HKLM\\System\\CurrentControlSet\\Services\\abcd\\ImagePath",
+            Details="%COMSPEC% /Q /c echo cd",
+        ),
+        of(
+            13,
+            "services.exe",
+            TargetObject="HKLM\\System\\CurrentControlSet\\Services\\abcd\\ImagePath",
+            Details="C:\\Program Files\\Backup\\b.exe",
+        ),
+    ),
+    "windows_service_manager_starts_shell": (
+        ran("cmd.exe", "cmd.exe /k tscon 2 /dest:rdp-tcp#5", parent="services.exe"),
+        ran("svchost.exe", "svchost.exe -k netsvcs", parent="services.exe"),
+    ),
+    "windows_service_registered_with_command": (
+        security(4697, ServiceName="abcd", ServiceFileName="%COMSPEC% /Q /c echo cd"),
+        security(4697, ServiceName="abcd", ServiceFileName="C:\\Program Files\\Backup\\b.exe"),
+    ),
+    "windows_service_registered_from_system_folder_root": (
+        service("BTOB", "%systemroot%\\kXbTqwMe.exe"),
+        service("BTOB", "%systemroot%\\system32\\svchost.exe"),
+    ),
+    "windows_accessibility_program_replaced": (
+        ran("cmd.exe", "C:\\Windows\\system32\\cmd.exe sethc.exe 211", parent="winlogon.exe"),
+        ran("userinit.exe", "userinit.exe", parent="winlogon.exe"),
+    ),
+    "windows_accessibility_program_written": (
+        of(11, "powershell.exe", TargetFilename="C:\\Windows\\System32\\sethc.exe"),
+        of(11, "TiWorker.exe", TargetFilename="C:\\Windows\\System32\\sethc.exe"),
+    ),
+    "windows_account_created_by_command": (
+        ran("net1.exe", "net1 user eve Secret1 /add"),
+        ran("net1.exe", "net1 user eve /active:no"),
+    ),
+    "windows_guest_account_made_administrator": (
+        of(13, "reg.exe", TargetObject="HKLM\\SAM\\SAM\\Domains\\Account\\Users\\000001F5\\F"),
+        of(13, "lsass.exe", TargetObject="HKLM\\SAM\\SAM\\Domains\\Account\\Users\\000001F5\\F"),
+    ),
+    "windows_scheduled_task_runs_as_system": (
+        ran("schtasks.exe", "schtasks /create /s fs02 /tn t /tr myapp.exe /sc daily"),
+        ran("schtasks.exe", "schtasks /create /tn t /tr myapp.exe /sc daily"),
+    ),
+    "windows_defender_weakened_by_script": (
+        block("Set-MpPreference -DisableRealtimeMonitoring $true"),
+        block("Set-MpPreference -ScanScheduleDay 2"),
+    ),
+    "windows_defender_feature_disabled_by_command": (
+        ran("powershell.exe", "powershell Set-MpPreference -EnableControlledFolderAccess Disabled"),
+        ran("powershell.exe", "powershell Set-MpPreference -EnableControlledFolderAccess Enabled"),
+    ),
+    "windows_shadow_copies_deleted_by_script": (
+        block("Get-WmiObject Win32_Shadowcopy | ForEach-Object {$_.Delete();}"),
+        block("Get-WmiObject Win32_Shadowcopy | Select-Object ID"),
+    ),
+    "windows_service_changed_by_script": (
+        block("Set-ItemProperty -path HKLM:\\System\\x\\services\\x -name ImagePath -value c"),
+        block(
+            "Get-ItemProperty -path HKLM:\\System\\CurrentControlSet\\services\\x -name ImagePath"
+        ),
+    ),
+    "windows_remote_shell_server_installed": (
+        block("Add-WindowsCapability -Online -Name OpenSSH.Server~~~~0.0.1.0"),
+        block("Get-WindowsCapability -Online -Name OpenSSH.Server*"),
+    ),
+    "windows_powershell_code_hidden_in_line": (
+        ran(
+            "powershell.exe",
+            "powershell -c &([scriptblock]::create((New-Object IO.GzipStream($a))))",
+        ),
+        ran("powershell.exe", "powershell -c Get-Process"),
+    ),
+    "windows_loader_of_system_starts_program": (
+        ran("rundll32.exe", "rundll32 zipfldr.dll,RouteTheCall c:\\t\\a.exe"),
+        ran("rundll32.exe", "rundll32 zipfldr.dll,CreateZip c:\\t\\a.zip"),
+    ),
+    "windows_helper_program_starts_shell": (
+        ran("cmd.exe", "cmd.exe /c a.exe", parent="C:\\Windows\\hh.exe"),
+        ran("notepad.exe", "notepad.exe", parent="C:\\Windows\\hh.exe"),
+    ),
+    "windows_renamed_script_loader": (
+        ran("C:\\ProgramData\\jabber.exe", "jabber.exe /s a", OriginalFileName="REGSVR32.EXE"),
+        ran("regsvr32.exe", "regsvr32.exe /s a.dll", OriginalFileName="REGSVR32.EXE"),
+    ),
+    "windows_loader_fetches_by_address": (
+        ran("mshta.exe", "C:\\Windows\\System32\\mshta.exe -Embedding", parent="svchost.exe"),
+        ran("mshta.exe", "mshta.exe C:\\Windows\\System32\\tool.hta", parent="svchost.exe"),
+    ),
+    "windows_port_forwarded": (
+        of(13, "netsh.exe", TargetObject="HKLM\\x\\services\\PortProxy\\v4tov4\\tcp\\0.0.0.0/80"),
+        of(13, "netsh.exe", TargetObject="HKLM\\x\\services\\PortProxy\\v6tov6"),
+    ),
+    "windows_server_connects_to_own_remote_desktop": (
+        of(3, _W3WP, DestinationIp="127.0.0.1", DestinationPort="3389"),
+        of(3, _W3WP, DestinationIp="127.0.0.1", DestinationPort="1433"),
+    ),
+    "windows_registry_weakens_authentication": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\Lsa\\RunAsPPL",
+            Details="DWORD (0x00000000)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\Lsa\\RunAsPPL",
+            Details="DWORD (0x00000001)",
+        ),
+    ),
+    "windows_office_protection_lowered": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKU\\x\\Office\\16.0\\Excel\\Security\\AccessVBOM",
+            Details="DWORD (0x00000001)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKU\\x\\Office\\16.0\\Excel\\Security\\AccessVBOM",
+            Details="DWORD (0x00000000)",
+        ),
+    ),
+    "windows_printer_loads_library": (
+        of(
+            13,
+            "spoolsv.exe",
+            TargetObject="HKLM\\x\\CurrentVersion\\Print\\Printers\\P\\CopyFiles\\A\\Module",
+            Details="C:\\Windows\\System32\\spool\\drivers\\x64\\4\\a.dll",
+        ),
+        of(
+            13,
+            "spoolsv.exe",
+            TargetObject="HKLM\\x\\CurrentVersion\\Print\\Printers\\P\\CopyFiles\\ICM\\Module",
+            Details="mscms.dll",
+        ),
+    ),
+    "windows_trust_provider_replaced": (
+        of(
+            13,
+            "regsvr32.exe",
+            TargetObject="HKLM\\Cryptography\\OID\\EncodingType 0\\CryptSIPDllPut\\{1}\\Dll",
+            Details="C:\\Users\\ann\\sip.dll",
+        ),
+        of(
+            13,
+            "regsvr32.exe",
+            TargetObject="HKLM\\Cryptography\\OID\\EncodingType 0\\CryptSIPDllPut\\{1}\\Dll",
+            Details="WINTRUST.DLL",
+        ),
+    ),
+    "windows_registry_link_made": (
+        of(13, "C:\\Users\\ann\\a.exe", TargetObject="HKLM\\x\\DEMO\\SymbolicLinkValue"),
+        of(13, "services.exe", TargetObject="HKLM\\x\\DEMO\\SymbolicLinkValue"),
+    ),
+    "windows_traces_of_user_removed": (
+        of(
+            12,
+            "regedit.exe",
+            EventType="DeleteKey",
+            TargetObject="HKU\\S-1-5-21-1\\x\\Explorer\\RunMRU",
+        ),
+        of(
+            12,
+            "regedit.exe",
+            EventType="DeleteKey",
+            TargetObject="HKU\\S-1-5-21-1\\x\\Explorer\\FileExts",
+        ),
+    ),
+    "windows_share_added": (
+        of(
+            13,
+            "svchost.exe",
+            TargetObject="HKLM\\x\\Services\\LanmanServer\\Shares\\st",
+            Details="Binary Data",
+        ),
+        of(
+            13,
+            "svchost.exe",
+            TargetObject="HKLM\\x\\Services\\LanmanServer\\Shares\\Security\\st",
+            Details="Binary Data",
+        ),
+    ),
+    "windows_pipe_of_privilege_tool": (
+        of(17, "C:\\temp\\a.exe", EventType="CreatePipe", PipeName="\\1c4d\\pipe\\srvsvc"),
+        of(17, "spoolsv.exe", EventType="CreatePipe", PipeName="\\spoolss"),
+    ),
+    "windows_administrative_share_connected": (
+        ran("net.exe", "net use m: \\\\srv1\\c$ /USER:corp\\eve"),
+        ran("net.exe", "net use m: \\\\srv1\\data"),
+    ),
+    "windows_traffic_recorded": (
+        ran("pktmon.exe", "pktmon filter add -p 80"),
+        ran("pktmon.exe", "pktmon status"),
+    ),
+    "windows_linux_subsystem_enabled": (
+        ran(
+            "dism.exe",
+            "dism /online /enable-feature /featurename:Microsoft-Windows-Subsystem-Linux",
+        ),
+        ran(
+            "dism.exe",
+            "dism /online /disable-feature /featurename:Microsoft-Windows-Subsystem-Linux",
+        ),
+    ),
+    "windows_printer_of_attacker_installed": (
+        security(6416, ClassName="PrintQueue", DeviceDescription="\\\\fs\\Kiwi Legit Printer"),
+        security(6416, ClassName="PrintQueue", DeviceDescription="\\\\fs\\Floor 2"),
+    ),
+    "windows_program_in_name_of_system_started_alone": (
+        ran("wermgr.exe", "C:\\Windows\\system32\\wermgr.exe", parent="rundll32.exe"),
+        ran("wermgr.exe", "C:\\Windows\\system32\\wermgr.exe -upload", parent="svchost.exe"),
+    ),
+    "windows_service_host_starts_shell": (
+        ran("cmd.exe", "C:\\Windows\\system32\\cmd.exe", parent="svchost.exe"),
+        ran("cmd.exe", "cmd.exe /c C:\\Tools\\nightly.cmd", parent="svchost.exe"),
+    ),
+    "windows_driver_of_abuse_loaded": (
+        sysmon(6, ImageLoaded="C:\\Windows\\System32\\drivers\\RwDrv.sys", Signed="true"),
+        sysmon(6, ImageLoaded="C:\\Windows\\System32\\drivers\\disk.sys", Signed="true"),
+    ),
+    "windows_known_attack_tool_named": (
+        ran("C:\\t\\mimikatz.exe", "mimikatz"),
+        ran("C:\\t\\minikatze.exe", "minikatze"),
+    ),
+    "windows_policy_pending_written": (
+        of(
+            13,
+            "regedit.exe",
+            TargetObject="HKU\\x\\IEAK\\GroupPolicy\\PendingGPOs\\Path1",
+            Details="a.inf",
+        ),
+        of(13, "regedit.exe", TargetObject="HKU\\x\\IEAK\\GroupPolicy\\Other", Details="a.inf"),
+    ),
+    "windows_password_of_archive_stored": (
+        ran(
+            "cmdkey.exe",
+            "cmdkey /generic:Microsoft_Windows_Shell_ZipFolder:filename=C:\\t\\a.zip /pass:x",
+        ),
+        ran("cmdkey.exe", "cmdkey /list"),
+    ),
 }
 
 UNIX: dict[str, tuple[Sent, Sent]] = {
