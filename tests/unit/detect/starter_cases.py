@@ -1028,6 +1028,46 @@ UNIX: dict[str, tuple[Sent, Sent]] = {
         written("/usr/sbin/php-fpm8.2", "/var/www/html/a.php"),
         written("/usr/sbin/php-fpm8.2", "/var/www/html/cache/a.php"),
     ),
+    "linux_login_script_written": (
+        written("/usr/bin/bash", "/etc/profile.d/sync.sh"),
+        written("/usr/bin/dpkg", "/etc/profile.d/sync.sh"),
+    ),
+    "linux_sudo_rights_written": (
+        written("/usr/bin/bash", "/etc/sudoers.d/eve"),
+        written("/usr/sbin/visudo", "/etc/sudoers.d/eve"),
+    ),
+    "linux_job_added_by_command": (
+        executed("/usr/bin/bash", "bash -c echo x >> /root/.bashrc"),
+        executed("/usr/bin/bash", "bash -c echo x >> /tmp/log"),
+    ),
+    "linux_account_added_as_root": (
+        executed("/usr/sbin/useradd", "useradd -o -u 0 -g 0 eve"),
+        executed("/usr/sbin/useradd", "useradd -u 1004 eve"),
+    ),
+    "linux_capability_given_to_program": (
+        executed("/usr/sbin/setcap", "setcap cap_setuid+ep /usr/bin/python3"),
+        executed("/usr/sbin/setcap", "setcap cap_net_raw+ep /usr/bin/ping"),
+    ),
+    "linux_file_made_unchangeable": (
+        executed("/usr/bin/chattr", "chattr +i /etc/cron.d/a"),
+        executed("/usr/bin/chattr", "chattr -i /etc/cron.d/a"),
+    ),
+    "linux_network_explored": (
+        executed("/usr/sbin/arp", "arp -a"),
+        executed("/usr/sbin/arp", "arp -d 10.0.0.1"),
+    ),
+    "linux_secrets_searched": (
+        executed("/usr/bin/cat", "cat /home/ann/.ssh/id_rsa"),
+        executed("/usr/bin/cat", "cat /home/ann/.ssh/id_rsa.pub"),
+    ),
+    "linux_program_runs_from_memory": (
+        executed("/dev/shm/kworker", "kworker"),
+        executed("/opt/shm/kworker", "kworker"),
+    ),
+    "linux_shell_escaped_from_tool": (
+        executed("/usr/bin/python3.11", "python3 -c import pty;pty.spawn('/bin/bash')"),
+        executed("/usr/bin/find", "find / -name a -exec ls {} ;"),
+    ),
     "macos_password_asked_by_script": (
         launched("/usr/bin/osascript", "osascript -e display dialog x with hidden answer"),
         launched("/usr/bin/osascript", "osascript -e display dialog ready"),
