@@ -1105,6 +1105,79 @@ WINDOWS: dict[str, tuple[Sent, Sent]] = {
             TargetUserSid="S-1-5-21-1-2-3-500",
         ),
     ),
+    "windows_logon_script_of_user_set": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKU\\S-1-5-21-1\\Environment\\UserInitMprLogonScript",
+            Details="a",
+        ),
+        of(13, "reg.exe", TargetObject="HKU\\S-1-5-21-1\\Environment\\Path", Details="a"),
+    ),
+    "windows_script_scanner_disabled": (
+        ran("reg.exe", "reg delete HKLM\\SOFTWARE\\Microsoft\\AMSI\\Providers\\{2781} /f"),
+        ran("reg.exe", "reg query HKLM\\SOFTWARE\\Microsoft\\AMSI\\Providers"),
+    ),
+    "windows_core_protection_disabled": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\Lsa\\LsaCfgFlags",
+            Details="DWORD (0x00000000)",
+        ),
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\Lsa\\LsaCfgFlags",
+            Details="DWORD (0x00000001)",
+        ),
+    ),
+    "windows_name_written_backwards": (
+        ran("C:\\t\\a.exe", "a.exe inv\u202excod.exe"),
+        ran("C:\\t\\a.exe", "a.exe invexcod.exe"),
+    ),
+    "windows_file_with_deceptive_name": (
+        of(11, "a.exe", TargetFilename="C:\\Users\\ann\\Downloads\\invoice.pdf.lnk"),
+        of(11, "a.exe", TargetFilename="C:\\Users\\ann\\x\\Windows\\Recent\\invoice.pdf.lnk"),
+    ),
+    "windows_console_without_window": (
+        ran("conhost.exe", "conhost.exe --headless powershell -f a.ps1"),
+        ran("conhost.exe", "conhost.exe 0xffffffff -ForceV1"),
+    ),
+    "windows_account_hidden_from_logon_screen": (
+        ran("reg.exe", 'reg add "HKLM\\x\\Winlogon\\SpecialAccounts\\UserList" /v eve /d 0'),
+        ran("reg.exe", 'reg query "HKLM\\x\\Winlogon\\SpecialAccounts\\UserList"'),
+    ),
+    "windows_attack_tool_written": (
+        of(11, "a.exe", TargetFilename="C:\\t\\ticket.kirbi"),
+        of(11, "a.exe", TargetFilename="C:\\t\\ticket.pdf"),
+    ),
+    "windows_process_of_credentials_looked_up": (
+        ran("cmd.exe", 'cmd /c tasklist | findstr "lsass"'),
+        ran("cmd.exe", 'cmd /c tasklist | findstr "chrome"'),
+    ),
+    "windows_service_starts_in_safe_mode": (
+        of(
+            13,
+            "reg.exe",
+            TargetObject="HKLM\\x\\Control\\SafeBoot\\Minimal\\a\\(Default)",
+            Details="Service",
+        ),
+        of(
+            13,
+            "msiexec.exe",
+            TargetObject="HKLM\\x\\Control\\SafeBoot\\Minimal\\a\\(Default)",
+            Details="Service",
+        ),
+    ),
+    "windows_copy_client_starts_command": (
+        ran("C:\\x\\ssh.exe", "ssh -o ProxyCommand=powershell.exe u@127.0.0.1"),
+        ran("C:\\x\\ssh.exe", "ssh -J gate u@10.0.0.1"),
+    ),
+    "windows_browser_extension_loaded_by_command": (
+        ran("C:\\x\\chrome.exe", "chrome --load-extension=C:\\t\\a", parent="powershell.exe"),
+        ran("C:\\x\\chrome.exe", "chrome https://x.invalid", parent="powershell.exe"),
+    ),
 }
 
 UNIX: dict[str, tuple[Sent, Sent]] = {
