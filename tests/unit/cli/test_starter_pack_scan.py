@@ -20,6 +20,7 @@ from vedette.simulate.story import Story
 PACK = Path(vedette.detect.__path__[0]) / "starter"
 FLEET = build_fleet(1, 60)
 QUIET_EVENTS = 40_000
+MONTH_EVENTS = 80_000
 
 
 def _hits(folder: Path, events: int, hours: float, stories: Sequence[Story]) -> list[Any]:
@@ -48,3 +49,9 @@ def test_every_attack_is_found_by_rules_of_level_high(story: Story, tmp_path: Pa
 def test_an_ordinary_day_is_quiet(tmp_path: Path) -> None:
     hits = _hits(tmp_path, QUIET_EVENTS, 24, ())
     assert Counter(hit["title"] for hit in hits) == {}
+
+
+def test_a_month_raises_less_than_one_alert_per_host(tmp_path: Path) -> None:
+    hits = _hits(tmp_path, MONTH_EVENTS, 30 * 24, ())
+    by_host = Counter(hit["host"] for hit in hits)
+    assert max(by_host.values(), default=0) < 1, Counter(hit["title"] for hit in hits)

@@ -15,7 +15,7 @@ from vedette.detect.rule import Rule
 from vedette.detect.sigma.load import load_rules
 from vedette.detect.starter_pack import starter_texts
 
-RULES_MIN = 60
+RULES_MIN = 200
 
 
 @cache
