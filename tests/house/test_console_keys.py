@@ -28,15 +28,12 @@ MEANINGS = {
     "u": {"Ignore the report, or stop ignoring it"},
     "e": {
         "Enable or disable the selected row",
-        "Switch the row on or off",
         "Enable or disable",
-        "Switch on or off",
-        "Switch",
         "Enable or disable the address restriction",
         "Unban",
         "Unban or ban again",
     },
-    "m": {"Unmount or mount the selected partition", "Mount the data", "Mount the partition"},
+    "m": {"Unmount or mount the selected partition", "Mount the data"},
     "Y": {"Sync now"},
     "Q": {"Send a test message to the selected target"},
     "D": {
