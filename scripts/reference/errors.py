@@ -53,7 +53,7 @@ REQUEST: Final[Mapping[str, str]] = {
     "protected": "The program keeps hosts running; `even_protected` bans it all the same.",
     "provider_refuses": "The identity provider did not sign anybody in, or refuses the code.",
     "provider_unavailable": "The identity provider cannot be asked, or its answer cannot be used.",
-    "public_url_needed": "The setting `public_url` is needed to sign in with identities.",
+    "public_url_needed": "The setting `public_url` is required for sign-in with a provider.",
     "query_malformed_syntax": "The query cannot be understood; `start` and `end` say where.",
     "second_factor_needed": "The password is right; the code of the second factor is missing.",
     "second_factor_wrong": "The code of the second factor is wrong, or was used before.",

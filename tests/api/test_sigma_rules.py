@@ -368,8 +368,11 @@ def test_files_are_tried_and_added_together_each_with_its_own_places(
         ({"files": [{}] * 5_001}, "files: must be a list of 1 to 5,000 files"),
         ({"files": ["a"]}, "files[0]: must be an object with name and text"),
         ({"files": [{"name": "", "text": "a"}]}, "files[0].name: 1 to"),
-        ({"files": [{"name": "a", "text": 1}]}, "files[0].text: one YAML document"),
-        ({"files": [{"name": "a", "text": "b"}], "text": "c"}, "text: not together with files"),
+        ({"files": [{"name": "a", "text": 1}]}, "files[0].text: must be a string"),
+        (
+            {"files": [{"name": "a", "text": "b"}], "text": "c"},
+            "text: cannot be combined with files",
+        ),
     ],
 )
 def test_files_are_bounded_and_have_names(

@@ -124,7 +124,7 @@ def compose(
         message["From"] = Address("Vedette", addr_spec=server.sender)
         message["To"] = Address(addr_spec=to)
     except (ValueError, IndexError) as error:
-        raise RefusedError(f"{to[:80]!r} is no mail address: {error}") from None
+        raise RefusedError(f"{to[:80]!r} is not an email address: {error}") from None
     moment_us = now_us or max(one.created_us for one in notices)
     message["Date"] = format_datetime(datetime.fromtimestamp(moment_us / 1_000_000, UTC))
     # Identical in every attempt, so that mail programs can deduplicate.
@@ -143,7 +143,7 @@ def deliver(server: MailServer, message: EmailMessage) -> None:
     """Delivers a mail to the server. Raises TargetError, and RefusedError if the server rejects
     this mail or address."""
     if not server.host:
-        raise TargetError("there is no mail server: set smtp_host")
+        raise TargetError("no mail server configured: set smtp_host")
     place = f"{server.host}:{server.port}"
     try:
         with _session(server) as session, time_bound(lambda: session.sock, MAIL_TOTAL_S):

@@ -61,7 +61,7 @@ class MailPage:
         try:
             return self._template(name).substitute(values)
         except KeyError as error:
-            raise TargetError(f"{name}: there is no fact {error}") from None
+            raise TargetError(f"{name}: unknown placeholder {error}") from None
         except ValueError as error:
             raise TargetError(f"{name}: {error}") from None
 

@@ -83,7 +83,7 @@ def send_trial(database: Database, settings: Settings, target: str, notice: Noti
     is full."""
     recipient = _recipient(target)
     if target not in targets_to_try(database, settings, recipient):
-        raise NotFoundError(f"there is no target {target[:80]!r}")
+        raise NotFoundError(f"target {target[:80]!r} not found")
     action_id = _webhook(database, target).id if kind_of(target) == WEBHOOK else 0
     return enqueue_trial(database, target, notice, action_id)
 
@@ -107,4 +107,4 @@ def _webhook(database: Database, target: str) -> Action:
         for action in actions.webhooks(connection):
             if webhook_target(action) == target:
                 return action
-    raise ConflictError("no action that is on uses this webhook")
+    raise ConflictError("no enabled action uses this webhook")

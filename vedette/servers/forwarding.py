@@ -69,7 +69,7 @@ class Forwarding:
         try:
             return msgspec.msgpack.decode(answer.content, type=Receipt)
         except msgspec.DecodeError as error:
-            raise UnavailableError("the answer of another server cannot be read") from error
+            raise UnavailableError("invalid response from another server") from error
 
     async def _client(self, to: RunningServer) -> httpx.AsyncClient:
         if to.url.startswith("https:") and not to.certificate:

@@ -142,7 +142,7 @@ class Membership:
         store this server's records. Raises LeaseLostError after it."""
         with self._lock:
             if not self._id or time.monotonic() >= self._until_s:
-                raise LeaseLostError("the lease of this server is over")
+                raise LeaseLostError("the lease of this server has expired")
             return self._until_us
 
     def uncertain_until_s(self) -> float:

@@ -31,7 +31,7 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
         if not _is_network(proxy):
             yield Conflict(
                 ("trusted_proxies",),
-                f"trusted_proxies: {proxy!r} is no address and no block such as 10.0.0.0/8",
+                f"trusted_proxies: {proxy!r} is not an address and no block such as 10.0.0.0/8",
             )
     if settings.proxy_protocol:
         yield from _of_proxy_protocol(settings)
@@ -40,7 +40,7 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
         if not _is_network(network):
             yield Conflict(
                 ("egress_allow",),
-                f"egress_allow: {network!r} is no address and no network, as 10.0.0.0/8",
+                f"egress_allow: {network!r} is not an address and no network, as 10.0.0.0/8",
             )
     for entry in settings.keep:
         if entry != "default" and not re.fullmatch(r".+:(\*|\d+)", entry):

@@ -223,7 +223,7 @@ def test_every_facet_counts_each_alert_once(stored: ClickHouseEngine) -> None:
     assert count_alert_facets(stored, EVERY, EVERYTHING, ("process_name_facet",))[
         "process_name_facet"
     ] == [("bash", 1), ("powershell.exe", 1)]
-    with pytest.raises(BadRequestError, match="no facet"):
+    with pytest.raises(BadRequestError, match="unknown facet"):
         count_alert_facets(stored, EVERY, EVERYTHING, ("event",))
 
 

@@ -55,7 +55,7 @@ def test_every_wrong_entry_is_named_with_its_line(
         "retention_bytes = 5",
     )
     text = errors("--config", file)
-    assert f"{file}:2: listen_prot: there is no such setting; did you mean listen_port?" in text
+    assert f"{file}:2: listen_prot: unknown setting; did you mean listen_port?" in text
     assert f"{file}:3: listen_port: must be at most 65535" in text
     assert f"{file}:4: http: must be true or false" in text
     assert "VEDETTE_RETENTION_DAYS: retention_days:" in text
@@ -85,9 +85,9 @@ def test_all_is_named_in_one_run(tmp_path: Path) -> None:
     )
     text = errors("--config", file, "--data", str(tmp_path / "data"))
     for line, named in (
-        (1, "retention_dais: there is no such setting"),
-        (2, "trusted_proxies: 'ten' is no address"),
-        (2, "trusted_proxies: 'eleven' is no address"),
+        (1, "retention_dais: unknown setting"),
+        (2, "trusted_proxies: 'ten' is not an address"),
+        (2, "trusted_proxies: 'eleven' is not an address"),
         (3, "commit_bytes_max: must not be above"),
         (4, f"smtp_ca: {tmp_path / 'no-ca.pem'}: No such file"),
         (5, "tls_ciphers: 'ROT13'"),

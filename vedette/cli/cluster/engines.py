@@ -26,9 +26,7 @@ def cluster_settings(
     """Loads the settings. Raises BadRequestError if they name no cluster."""
     settings = load_settings(data, config, assignments).settings
     if not settings.clickhouse_dsn:
-        raise BadRequestError(
-            "clickhouse_dsn is not set: it names the cluster (docs/operations.md)"
-        )
+        raise BadRequestError("clickhouse_dsn is not set (docs/operations.md)")
     return settings
 
 
@@ -41,7 +39,7 @@ def administrator(
     dsn = os.environ.get(ADMIN_VARIABLE, "")
     if not dsn:
         raise BadRequestError(
-            f"{ADMIN_VARIABLE} is not set: write there the DSN of a ClickHouse user who may make "
+            f"{ADMIN_VARIABLE} is not set: it must be the DSN of a ClickHouse user who can create "
             "databases and users"
         )
     with ExitStack() as held:

@@ -25,7 +25,7 @@ CANCELLED_CODES = frozenset({394})
 MANY_CODES = frozenset({158, 191})
 """Codes of `ManyRowsError`."""
 
-REFUSED = "the lease of the server that sent this is over"
+REFUSED = "the lease of the sending server has expired"
 """Text of the engine's error for an insert that arrived too late (`fenced_insert.py`)."""
 
 MOVING = "sensors are being moved to another shard"

@@ -85,7 +85,7 @@ def bulk_change(body: Mapping[str, Any]) -> BulkChange:
     check_members(body, *_BULK, of="a bulk change")
     for name, other in _ALIKE:
         if name in body and other in body:
-            raise BadRequestError(f"{name}, {other}: are the same, give one of the two")
+            raise BadRequestError(f"{name}, {other}: are aliases; set only one")
     is_dry_run = flag_of(body, "dry_run") or False
     comment = body.get("comment")
     noted = body if comment is None else {**body, "notes": comment}
@@ -93,9 +93,9 @@ def bulk_change(body: Mapping[str, Any]) -> BulkChange:
     ids = _ids(body)
     query = body.get("query")
     if query is not None and not isinstance(query, str):
-        raise BadRequestError("query: must be text")
+        raise BadRequestError("query: must be a string")
     if ids is None and query is None:
-        raise BadRequestError("alert_ids or query: one of them must say which alerts")
+        raise BadRequestError("alert_ids or query is required")
     return BulkChange(
         wanted,
         ids,
@@ -122,14 +122,14 @@ def note_of(body: Mapping[str, Any]) -> Wanted:
     check_members(body, "text", of="a note")
     text = _text(body, "text", ALERT_NOTES_CHARS_MAX)
     if text is None or not text.strip():
-        raise BadRequestError("text: a note needs some")
+        raise BadRequestError("text: must not be empty")
     return Wanted(notes=text)
 
 
 def _wanted(body: Mapping[str, Any], status_name: str, *, may_be_none: bool = False) -> Wanted:
     status = body.get(status_name)
     if status is not None and not isinstance(status, str):
-        raise BadRequestError(f"{status_name}: must be text")
+        raise BadRequestError(f"{status_name}: must be a string")
     wanted = Wanted(
         status=None if status is None else status_of(status, status_name),
         assigned_to=_text(body, "assigned_to", ALERT_ASSIGNEE_CHARS_MAX),
@@ -137,7 +137,7 @@ def _wanted(body: Mapping[str, Any], status_name: str, *, may_be_none: bool = Fa
         report_ignored=flag_of(body, "set_ignored"),
     )
     if wanted == Wanted() and not may_be_none:
-        raise BadRequestError(f"{status_name}: is missing")
+        raise BadRequestError(f"{status_name}: is required")
     return wanted
 
 
@@ -148,9 +148,11 @@ def _ids(body: Mapping[str, Any]) -> tuple[str, ...] | None:
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
         raise BadRequestError("alert_ids: must be a list of ids")
     if len(given) > ALERT_IDS_MAX:
-        raise BadRequestError(f"alert_ids: at most {ALERT_IDS_MAX:,}, these are {len(given):,}")
+        raise BadRequestError(
+            f"alert_ids: must have at most {ALERT_IDS_MAX:,} entries; has {len(given):,}"
+        )
     if any(len(one) > ALERT_ID_CHARS_MAX for one in given):
-        raise BadRequestError("alert_ids: one of them is too long for an id")
+        raise BadRequestError("alert_ids: an id is too long")
     return tuple(dict.fromkeys(one.lower() for one in given))
 
 
@@ -169,7 +171,7 @@ def _text(body: Mapping[str, Any], name: str, most: int) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise BadRequestError(f"{name}: must be text")
+        raise BadRequestError(f"{name}: must be a string")
     if len(value) > most:
         raise BadRequestError(f"{name}: at most {most:,} characters")
     return value

@@ -228,7 +228,7 @@ def known_alert(engine: BoundedEngine, here: Services, scope: Scope, alert_id: s
     """Returns an alert. Raises NotFoundError if it does not exist or is outside the scope."""
     found = cloud_search.by_id(engine, scope, alert_id.lower(), here.settings)
     if found is None:
-        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+        raise NotFoundError(f"alert {alert_id[:64]!r} not found")
     return found
 
 
@@ -253,7 +253,7 @@ def _workflow_request(body: dict[str, Any]) -> WorkflowRequest:
         note_text(body) if body.get("note") is not None else "",
     )
     if not (change.status or change.determination or change.note or change.closure_reason):
-        raise BadRequestError("status: is missing, and so are determination and note")
+        raise BadRequestError("status, determination, or note is required")
     return change
 
 
@@ -270,5 +270,5 @@ def note_text(body: dict[str, Any]) -> str:
     """Returns the member `note`. Raises BadRequestError."""
     text = body.get("note")
     if not isinstance(text, str) or not text.strip() or len(text) > ALERT_NOTE_CHARS_MAX:
-        raise BadRequestError(f"note: must be a text of 1 to {ALERT_NOTE_CHARS_MAX} characters")
+        raise BadRequestError(f"note: must be a string of 1 to {ALERT_NOTE_CHARS_MAX} characters")
     return text

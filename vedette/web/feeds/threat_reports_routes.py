@@ -84,7 +84,7 @@ def update(here: Here, caller: Caller, body: Body) -> Response:
     check_members(body, "ids", "query", "updates", ALLOW_ALL, of="the request")
     ignored = _updates(body.get("updates"))
     if (body.get("ids") is None) == (body.get("query") is None):
-        raise BadRequestError("give either ids or query")
+        raise BadRequestError("set either ids or query")
     is_allowed = allows_all(body)
     reports = (
         _named(body["ids"])
@@ -106,21 +106,21 @@ def _updates(value: object) -> bool:
         raise BadRequestError("updates: must be an object with is_ignored")
     others = sorted(name for name in value if name != "is_ignored")
     if others:
-        raise BadRequestError(f"updates: {others[0][:60]!r} of a report cannot be changed")
+        raise BadRequestError(f"updates: {others[0][:60]!r} of a report is read-only")
     return flag_value("is_ignored", value["is_ignored"])
 
 
 def _named(value: object) -> list[ReportKey]:
     if not isinstance(value, dict):
-        raise BadRequestError("ids: must be an object of feed ids and lists of report ids")
+        raise BadRequestError("ids: must map feed ids to lists of report ids")
     keys: dict[ReportKey, None] = {}
     for feed_id, report_ids in value.items():
         feed = bounded_number("ids", feed_id, least=1, most=ID_MAX)
         if not isinstance(report_ids, list) or not all(isinstance(i, str) for i in report_ids):
-            raise BadRequestError(f"ids: {feed} must have a list of report ids")
+            raise BadRequestError(f"ids: {feed} must be a list of report ids")
         keys |= dict.fromkeys((feed, one) for one in report_ids)
     if len(keys) > REPORT_UPDATE_IDS_MAX:
-        raise BadRequestError(f"ids: are more than {REPORT_UPDATE_IDS_MAX:,}")
+        raise BadRequestError(f"ids: must have at most {REPORT_UPDATE_IDS_MAX:,}")
     return list(keys)
 
 

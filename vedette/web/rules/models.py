@@ -119,14 +119,14 @@ def placeholder_body(name: str, known: Placeholder | None, ids: Sequence[str]) -
 def placeholder_values(name: str, body: Mapping[str, Any]) -> list[str]:
     """Returns the `values` of a request. Raises BadRequestError."""
     if len(name) > limits.MEMBER_CHARS_MAX or not name.strip() or "%" in name or "\\" in name:
-        raise BadRequestError("name: what stands between the % of a placeholder")
+        raise BadRequestError("name: must be the text between the % signs")
     found, most = body.get("values"), SIGMA_PLACEHOLDER_VALUES_MAX
     if not isinstance(found, list) or not 0 < len(found) <= most:
         raise BadRequestError(f"values: must be a list of 1 to {most:,} texts")
     for number, one in enumerate(found):
         if not isinstance(one, str) or not 0 < len(one) <= limits.MEMBER_CHARS_MAX:
             raise BadRequestError(
-                f"values[{number}]: must be a text of 1 to {limits.MEMBER_CHARS_MAX:,} characters"
+                f"values[{number}]: must be a string of 1 to {limits.MEMBER_CHARS_MAX:,} characters"
             )
     return list(dict.fromkeys(found))
 
@@ -217,9 +217,9 @@ def rule_file(body: Mapping[str, Any]) -> RuleFile:
     """Returns the YAML of a request. Raises BadRequestError."""
     text, origin = body.get("text"), body.get("origin", "")
     if not isinstance(text, str) or not text.strip():
-        raise BadRequestError("text: one YAML document or several, as text")
+        raise BadRequestError("text: must be a string of YAML documents")
     if not isinstance(origin, str) or len(origin) > limits.MEMBER_CHARS_MAX:
-        raise BadRequestError(f"origin: must be a text of at most {limits.MEMBER_CHARS_MAX}")
+        raise BadRequestError(f"origin: must be a string of at most {limits.MEMBER_CHARS_MAX}")
     return RuleFile(_PLACE, text, origin)
 
 
@@ -230,7 +230,7 @@ def rule_files(body: Mapping[str, Any]) -> list[RuleFile]:
     if given is None:
         return [rule_file(body)]
     if body.get("text"):
-        raise BadRequestError("text: not together with files")
+        raise BadRequestError("text: cannot be combined with files")
     most = limits.SIGMA_REQUEST_FILES_MAX
     if not isinstance(given, list) or not 0 < len(given) <= most:
         raise BadRequestError(f"files: must be a list of 1 to {most:,} files")
@@ -245,7 +245,7 @@ def _named_file(number: int, given: object) -> RuleFile:
     if not isinstance(name, str) or not 0 < len(name) <= limits.MEMBER_CHARS_MAX:
         raise BadRequestError(f"{place}.name: 1 to {limits.MEMBER_CHARS_MAX:,} characters")
     if not isinstance(text, str):
-        raise BadRequestError(f"{place}.text: one YAML document or several, as text")
+        raise BadRequestError(f"{place}.text: must be a string of YAML documents")
     return RuleFile(name, text, name)
 
 
@@ -258,7 +258,7 @@ def ids(body: Mapping[str, Any]) -> list[str]:
         or len(found) > limits.SIGMA_RULES_MAX
         or not all(isinstance(one, str) for one in found)
     ):
-        raise BadRequestError("ids: must be a list of ids of rules")
+        raise BadRequestError("ids: must be a list of rule ids")
     return list(dict.fromkeys(found))
 
 

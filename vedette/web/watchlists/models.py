@@ -90,7 +90,7 @@ def preview_body(found: Backtest, search_query: str) -> Body:
 def _moment(name: str, value: object, now_us: int) -> int:
     """Parses a time in the notation of queries."""
     if not isinstance(value, str):
-        raise BadRequestError(f"{name}: must be a text")
+        raise BadRequestError(f"{name}: must be a string")
     try:
         if value.startswith(("-", "now", "NOW")):
             return time_bounds(Range(value, "*"), now_us)[0]

@@ -167,7 +167,7 @@ def create(
     chosen = request.query_params.get("id")
     chosen_id = new.id or None if chosen is None else watchlist_id(chosen)
     if chosen_id is not None and chosen_id < 1:
-        raise BadRequestError("id: must be above 0")
+        raise BadRequestError("id: must be greater than 0")
     new = replace(new, user_id=id_of(here.database, caller.name))
     with here.database.writing() as connection:
         made = watchlists.add(connection, new, here.clock.now_us(), chosen_id)
@@ -234,7 +234,7 @@ async def preview(request: Request, here: Here, scope: Within, body: Body) -> Re
     values with the most hits, each with a query that excludes it."""
     query = body.get("search_query", body.get("query"))
     if not isinstance(query, str) or not query:
-        raise BadRequestError("search_query: is missing")
+        raise BadRequestError("search_query: is required")
     index_type = body.get("index_type", EVENTS)
     if not isinstance(index_type, str):
         raise BadRequestError("index_type: must be events or modules")
@@ -263,7 +263,7 @@ def _known(here: Services, caller: Principal, text: str) -> Watchlist:
     with here.database.reading() as connection:
         found = watchlists.get(connection, number)
     if not sees_group(caller, found.group_id):
-        raise NotFoundError(f"there is no watchlist {number}")
+        raise NotFoundError(f"watchlist {number} not found")
     return found
 
 
