@@ -91,7 +91,7 @@ RECORD: Final[Mapping[str, str]] = {
     "bad_xml": "An XML event that is damaged, or that declares a document type.",
     "illegal_argument_exception": "A bulk action that is not served: only create and index are.",
     "internal_error": "A bug; the log has it. The other records were taken.",
-    "no_host": "The record does not say which host it is from.",
+    "no_host": "The record has no host.",
     "no_time": "The record has no time.",
     "not_an_object": "JSON, but not an object.",
     "not_json": "Not JSON, not XML, and no log line that is known.",

@@ -268,7 +268,7 @@ def test_what_is_wrong_with_a_cluster_is_told_with_what_to_do(data: Path, front:
     assert found["servers"][0]["text"] == "nowhere.example is not a server of the cluster"
     front.fail({"kind": "error", "code": 286, "pattern": "INSERT INTO `cluster_probe`", "times": 4})
     found = verified(data, exit_code=2)
-    assert found["insert"][0]["text"].startswith("shard 1: the telemetry store cannot answer")
+    assert found["insert"][0]["text"].startswith("shard 1: the telemetry store is unavailable")
     assert [one["text"].split(" has")[0] for one in found["read"]] == [
         "replica 1 of shard 2 (localhost)",
         "replica 1 of shard 3 (Localhost)",

@@ -93,7 +93,7 @@ def switch(
     Raises BadRequestError, ForbiddenError.
     """
     if members and kind is not ActionType.HTTP:
-        raise BadRequestError(f"{min(members)}: belongs to http actions")
+        raise BadRequestError(f"{min(members)}: is only valid for http actions")
     if kind is ActionType.EMAIL:
         _switch_mail(transaction, source, enabled, by)
         return
@@ -348,7 +348,7 @@ def _recipients(members: Mapping[str, Any], by: Editor) -> list[int]:
     )
     if not is_list or not wanted or len(wanted) > MAIL_RECIPIENTS_MAX:
         raise BadRequestError(
-            f"{RECIPIENTS}: must be a list of 1 to {MAIL_RECIPIENTS_MAX} ids of users"
+            f"{RECIPIENTS}: must be a list of 1 to {MAIL_RECIPIENTS_MAX} user ids"
         )
     if set(wanted) != {by.user_id}:
         require(by.caller, Deed.CHANGE_RECIPIENTS, EVERYWHERE)

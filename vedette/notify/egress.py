@@ -87,7 +87,7 @@ def resolve(host: str, port: int, policy: EgressPolicy) -> list[tuple[int, str]]
             good.append((family, text))
     if not good:
         raise EgressError(
-            f"{host}: {'; '.join(refusals) or 'no address'}; egress_allow names the exceptions"
+            f"{host}: {'; '.join(refusals) or 'no address'}; allow exceptions with egress_allow"
         )
     return good
 

@@ -59,7 +59,7 @@ def template_of(name: str, folder: Path | None) -> Any:
     Raises BadRequestError for an unknown name, or a file that is not JSON.
     """
     if not _NAME.fullmatch(name):
-        raise BadRequestError(f"template: {name[:40]!r} is not a name of a template")
+        raise BadRequestError(f"template: {name[:40]!r} is not a template name")
     own = folder / f"{name}.json" if folder is not None else None
     if own is not None and own.is_file():
         return _read(own)

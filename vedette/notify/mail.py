@@ -100,7 +100,9 @@ class MailSender:
         Raises TargetError, RefusedError, UnwantedError."""
         to = self._address(envelopes[0])
         if not to:
-            raise UnwantedError("the user may not see the host, is disabled or has no address")
+            raise UnwantedError(
+                "the user cannot see the host, is disabled, or has no email address"
+            )
         together = list(takewhile(lambda one: self._address(one) == to, envelopes))
         notices = [one.notice for one in together]
         deliver(self._server, compose(self._server, to, notices, together[0].key))

@@ -54,7 +54,7 @@ class MailPage:
             )
             for label, text in rows
         )
-        parts["link"] = f'<p><a href="{html.escape(link)}">The alert</a></p>' if link else ""
+        parts["link"] = f'<p><a href="{html.escape(link)}">Open alert</a></p>' if link else ""
         return self._filled("mail_section.html", parts)
 
     def _filled(self, name: str, values: Mapping[str, str]) -> str:

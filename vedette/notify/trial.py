@@ -35,8 +35,8 @@ def trial_notice(by: str, now_us: int) -> Notice:
         source_kind=_KIND,
         source_id=_ID,
         source_name=by,
-        title="A test message of Vedette",
-        description="Somebody tries whether messages arrive. Nothing was found.",
+        title="Vedette test message",
+        description="This is a test of message delivery. It reports no detection.",
         severity=0,
         level="informational",
         created_us=now_us,
@@ -74,7 +74,7 @@ def target_of(action: Action, user_id: int) -> str:
         case ActionType.HTTP:
             return webhook_target(action)
         case ActionType.ALERT:
-            raise BadRequestError("alerts are no messages")
+            raise BadRequestError("alerts are not messages")
 
 
 def send_trial(database: Database, settings: Settings, target: str, notice: Notice) -> int:

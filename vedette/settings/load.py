@@ -169,7 +169,7 @@ def _named(layer: Iterable[tuple[str, object, Origin]]) -> Given:
 
 def _refuse_twice(setting: Setting, values: Given, origin: Origin) -> None:
     if setting.name in values:
-        raise SettingsError(f"{origin.place}: {setting.name}: given twice, by two names")
+        raise SettingsError(f"{origin.place}: {setting.name}: set twice, under two names")
 
 
 def _config_path(

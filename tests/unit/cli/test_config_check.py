@@ -68,7 +68,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 def test_settings_that_do_not_go_together_are_named(tmp_path: Path) -> None:
     file = written(tmp_path / "v.toml", 'tls_cert = "cert.pem"')
-    assert f"{file}:1: tls_cert, tls_key: give both or none" in errors("--config", file)
+    assert f"{file}:1: tls_cert, tls_key: set both or neither" in errors("--config", file)
 
 
 def test_all_is_named_in_one_run(tmp_path: Path) -> None:
@@ -91,8 +91,8 @@ def test_all_is_named_in_one_run(tmp_path: Path) -> None:
         (3, "commit_bytes_max: must not be above"),
         (4, f"smtp_ca: {tmp_path / 'no-ca.pem'}: No such file"),
         (5, "tls_ciphers: 'ROT13'"),
-        (6, "tls_cert, tls_key: give both or none"),
-        (7, "blob_endpoint: give blob_bucket"),
+        (6, "tls_cert, tls_key: set both or neither"),
+        (7, "blob_endpoint: requires blob_bucket"),
         (7, "blob_endpoint: must be https://host:port"),
     ):
         assert f"{file}:{line}: {named}" in text
@@ -130,7 +130,7 @@ def test_what_a_flag_or_a_variable_sets_is_named_by_it(
 ) -> None:
     monkeypatch.setenv("VEDETTE_SMTP_CA", "no-ca.pem")
     text = errors("--data", str(tmp_path), "--set", "tls_key=key.pem")
-    assert "--set tls_key: tls_cert, tls_key: give both or none" in text
+    assert "--set tls_key: tls_cert, tls_key: set both or neither" in text
     assert f"VEDETTE_SMTP_CA: smtp_ca: {Path('no-ca.pem').absolute()}: No such file" in text
 
 

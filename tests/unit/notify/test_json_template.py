@@ -101,7 +101,7 @@ def test_an_operators_template_comes_first_and_a_bad_one_is_named(tmp_path: Path
     for name, message in (
         ("bad", "bad.json"),
         ("none", "unknown template"),
-        ("../x", "not a name"),
+        ("../x", "not a template name"),
     ):
         with pytest.raises(BadRequestError, match=message):
             template_of(name, tmp_path)

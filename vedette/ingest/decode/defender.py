@@ -27,7 +27,7 @@ CHANNEL = "defender"
 _CATEGORY = "AdvancedHunting-"
 _ROW = frozenset({"DeviceName", "ActionType"})
 _INITIATING = "InitiatingProcess"
-_WITHOUT_HOST = "the row does not say which host it is from"
+_WITHOUT_HOST = "the row has no host"
 
 _FILE_OPERATIONS: dict[str, int] = {
     "FileCreated": FileOperation.CREATED,
