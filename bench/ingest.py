@@ -46,7 +46,7 @@ def run(room: Path) -> Outcome:
         _figures(result, watch, stored, disk, raw),
         (
             f"{result.acknowledged:,} events acknowledged, {result.refused:,} refused,"
-            f" {result.waits:,} times asked to wait; {answer['total_results']:,} segments",
+            f" {result.waits:,} backpressure responses; {answer['total_results']:,} segments",
             f"the server used {watch.cores():.2f} cores, the sender {result.sender_cpu_share:.2f}",
         ),
     )

@@ -165,7 +165,7 @@ def test_an_unknown_binary_is_404(analyst: httpx.Client, digest: str, part: str)
 def test_what_is_no_hash_is_400_and_says_so(analyst: httpx.Client, digest: str, part: str) -> None:
     answer = analyst.get(f"/api/v1/binary/{digest}{part}")
     assert (answer.status_code, answer.json()["reason"]) == (400, "bad_request")
-    assert "neither an MD5 nor a SHA-256" in answer.json()["message"]
+    assert "is not an MD5 or SHA-256" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("digest", ["%2F" * 32, "ab%2F..%2F..%2Fsensor%2F1", "..%2F" + "f" * 29])

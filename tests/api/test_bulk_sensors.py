@@ -105,7 +105,7 @@ def test_hosts_of_other_groups_do_not_exist_and_moving_needs_both_roles(
         found = client.put("/api/v1/sensor", json={"ids": ids, "notes": "mine now"}).json()
         assert found["sensors"] == 0
         assert {one["message"] for one in found["refused"]} == {
-            f"there is no sensor {number}" for number in ids
+            f"sensor {number} not found" for number in ids
         }
         assert {one["hostname"] for one in found["refused"]} == {""}
     with server.client(**{"X-Auth-Token": token}) as client:

@@ -38,8 +38,8 @@ def test_the_query_is_shown_in_one_spelling(analyst: httpx.Client) -> None:
     ("query", "hint"),
     [
         ("filemod:*.docx", "begins with a wildcard"),
-        ("process_name:cmd.exe powershell.exe", "names no field"),
-        ("has_emet_config:true", "can never match"),
+        ("process_name:cmd.exe powershell.exe", "has no field"),
+        ("has_emet_config:true", "never matches"),
     ],
 )
 def test_a_costly_or_hopeless_term_is_hinted_at(

@@ -206,7 +206,7 @@ def test_an_explanation_says_what_each_term_reads(divided: Divided) -> None:
         ("data.status:*6d", 1, "all records"),
     ]
     assert (body["total_results"], body["records"]) == (1, 4)
-    assert body["terms"][2]["hints"] == ["begins with a wildcard: no index can narrow it"]
+    assert body["terms"][2]["hints"] == ["begins with a wildcard: cannot use an index"]
 
 
 def test_a_process_leads_to_its_logon(divided: Divided, analyst: httpx.Client) -> None:

@@ -187,7 +187,7 @@ def test_a_target_is_tried_and_the_message_says_that_it_is_a_test(
     assert answer.status_code == 200, answer.text
     assert wait_for(lambda: len(receiver.posts), before + 1) == before + 1
     reported = json.loads(receiver.posts[-1].body)
-    assert reported["title"] == "A test message of Vedette"
+    assert reported["title"] == "Vedette test message"
     assert reported["severity"] == 0
     group, _ = open_group(server, "of a mailed user")
     hire(server, "mailed", {group: Role.VIEWER})

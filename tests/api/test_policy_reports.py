@@ -29,7 +29,7 @@ def somebody(server: Server) -> Iterator[httpx.Client]:
 
 def logged(server: Server, part: str) -> list[dict[str, Any]]:
     lines = (server.data / "server.log").read_text().splitlines()
-    found = [json.loads(line) for line in lines if "the browser refused part of a page" in line]
+    found = [json.loads(line) for line in lines if "the browser blocked part of a page" in line]
     return [one for one in found if part in json.dumps(one)]
 
 

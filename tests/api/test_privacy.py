@@ -77,7 +77,7 @@ def test_patterns_that_cannot_be_used_are_refused(
 def test_the_command_changes_it_while_the_server_runs(server: Server, admin: httpx.Client) -> None:
     _, secret = open_group(server, "by command")
     words = ["group", "privacy", "by command", "--data", str(server.data)]
-    assert "patterns of secrets: 0" in CliRunner().invoke(app, words).output
+    assert "secret patterns: 0" in CliRunner().invoke(app, words).output
     changed = CliRunner().invoke(app, [*words, "--users", "--secret", PATTERN])
     assert changed.exit_code == 0, changed.output
     numbers = iter(range(100))

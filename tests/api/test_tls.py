@@ -91,7 +91,7 @@ def test_a_certificate_is_replaced_while_connections_stay(
         shutil.copy(new / "key.pem", used / "key.pem")  # half of a renewal: they do not fit
         hang_up(server)
         log = server.data / "server.log"
-        assert wait_for(lambda: "the one before stays" in log.read_text(), True)
+        assert wait_for(lambda: "keeping the current certificate" in log.read_text(), True)
         assert presented(server) != fingerprint(new / "cert.pem")
         shutil.copy(new / "cert.pem", used / "cert.pem")
         assert wait_for(lambda: presented(server), fingerprint(new / "cert.pem")) == fingerprint(
@@ -116,5 +116,5 @@ def test_a_server_without_a_certificate_survives_the_signal(tmp_path: Path) -> N
     for server in start_server(tmp_path, "--set", "http=true"):
         hang_up(server)
         log = server.data / "server.log"
-        assert wait_for(lambda log=log: "nothing is reloaded" in log.read_text(), True)
+        assert wait_for(lambda log=log: "nothing to reload" in log.read_text(), True)
         assert httpx.get(f"{server.url}/healthz").status_code == 200

@@ -113,7 +113,7 @@ def test_actions_move_with_the_query(analyst: httpx.Client, server: Server) -> N
         ({"search_query": "q=prevalence_cmdline:1"}, "a watchlist cannot test"),
         ({"search_query": ""}, "search_query"),
         ({"search_query": "start:yesterday"}, "not a date"),
-        ({"search_query": "x\x00y"}, "zero byte"),
+        ({"search_query": "x\x00y"}, "null byte"),
         ({"search_query": 7}, "search_query"),
         ({"search_query": "a" * 300_000}, "characters"),
         ({"index_type": "files"}, "index_type"),

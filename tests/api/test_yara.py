@@ -105,7 +105,7 @@ def test_a_rule_that_does_not_end_is_stopped_and_named_and_others_go_on(
     add(analyst, endless, f"rule {endless.rule} {{ condition: {long} }}")
     md5 = sent(sensor, word.content, "/opt/slow")
     assert wait_until(lambda: analyst.get(endless.path).json()["state"] == "stopped")
-    assert "took over" in analyst.get(endless.path).json()["problem"]
+    assert "exceeded" in analyst.get(endless.path).json()["problem"]
     assert wait_until(lambda: found(analyst, f"alliance_data_yara:{word.rule}") == [md5])
     assert analyst.get(word.path).json()["state"] == "in_force"
     assert analyst.delete(endless.path).status_code == 200

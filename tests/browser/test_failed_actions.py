@@ -122,7 +122,7 @@ def test_a_failure_that_nobody_handles_is_shown(visiting: Visiting) -> None:
               get("/api/v1/sensor/99999999");
             }"""
         )
-        page.wait_for_selector("#undo .failed :text('there is no sensor 99999999')")
+        page.wait_for_selector("#undo .failed :text('sensor 99999999 not found')")
 
 
 def test_following_that_is_refused_ends_and_says_why(visiting: Visiting) -> None:

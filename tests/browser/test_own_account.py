@@ -44,7 +44,7 @@ def test_a_user_changes_the_password_on_the_page_of_preferences(
         form.locator("[name=password]").fill("wrong")
         form.locator("[name=new_password]").fill(NEW_PASSWORD)
         form.locator("button").click()
-        page.wait_for_selector("text=password: is wrong")
+        page.wait_for_selector("text=password: is incorrect")
         form.locator("[name=password]").fill(PASSWORD)
         form.locator("button").click()
         page.wait_for_selector("text=Password changed. Your other sessions were signed out.")

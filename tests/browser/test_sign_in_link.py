@@ -46,5 +46,5 @@ def test_a_used_link_says_so_and_asks_for_a_password(
         visit.page.wait_for_selector("button.primary:focus")
         visit.page.keyboard.press("Enter")
         visit.page.wait_for_selector("[data-problem]:not([hidden])")
-        assert "was used" in visit.page.inner_text("[data-problem]")
+        assert "already used" in visit.page.inner_text("[data-problem]")
         assert visit.page.is_visible("[name=password]")

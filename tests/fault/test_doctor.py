@@ -99,7 +99,7 @@ def test_nothing_is_wrong_with_a_whole_directory(data: Path) -> None:
 def test_a_directory_without_a_server_is_refused(tmp_path: Path) -> None:
     done = vedette("doctor", "--data", tmp_path / "none")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no server data" in done.stderr
+    assert "no server data" in done.stderr
     assert not (tmp_path / "none").exists()
 
 

@@ -29,7 +29,7 @@ def refused(call, *arguments):
     try:
         call(*arguments)
     except UnavailableError as error:
-        return "full or refuses" in str(error)
+        return "full or failing" in str(error)
     return False
 
 def stored():
@@ -142,7 +142,7 @@ def test_while_a_search_is_in_the_way_nothing_is_answered(tmp_path: Path) -> Non
     assert program(OPENED + HELD, tmp_path).splitlines() == [
         "the telemetry store is busy",
         "the telemetry store cannot load its tables after a full disk",
-        "the telemetry store has loaded its tables again",
+        "the telemetry store reloaded its tables",
         "[100, 100, 100, 1]",
     ]
 

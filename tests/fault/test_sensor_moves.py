@@ -211,7 +211,7 @@ def test_the_command_says_what_it_moves(
     sensor = sensor_of(cluster, STILL[1])
     source = cluster.front.placement()[0][sensor]
     there = f"{3 - source}"
-    assert "say which sensors" in run(cluster, tmp_path, "--to", there, exit_code=2)
+    assert "specify sensors with" in run(cluster, tmp_path, "--to", there, exit_code=2)
     assert "no shard 9" in run(cluster, tmp_path, "--to", "9", "--from", "1", exit_code=2)
     assert "no sensor 77777" in run(
         cluster, tmp_path, "--to", there, "--sensor", "77777", exit_code=2
@@ -219,8 +219,8 @@ def test_the_command_says_what_it_moves(
     words = "--to", there, "--from", str(source), "--sensor", str(sensor)
     reported = run(cluster, tmp_path, *words, "--dry-run")
     assert reported == f"sensor {sensor}: shard {source} to shard {there}\n"
-    assert "1 sensors were moved" in run(cluster, tmp_path, *words)
-    assert "0 sensors were moved" in run(cluster, tmp_path, *words)
+    assert "moved 1 sensors" in run(cluster, tmp_path, *words)
+    assert "moved 0 sensors" in run(cluster, tmp_path, *words)
     places, split = cluster.front.placement()
     assert (places[sensor], split) == (3 - source, [])
 

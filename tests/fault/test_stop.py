@@ -52,7 +52,7 @@ def test_a_data_directory_that_others_could_read_is_theirs_no_more_after_the_sta
     with launched(tmp_path) as process:
         listening(tmp_path, process)
         assert tmp_path.stat().st_mode & 0o777 == 0o700
-    assert "was open to other users" in (tmp_path / "server.log").read_text()
+    assert "was accessible to other users" in (tmp_path / "server.log").read_text()
 
 
 def in_progress(analyst: httpx.Client) -> int:

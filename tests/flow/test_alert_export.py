@@ -282,8 +282,8 @@ def test_words_about_a_server_elsewhere_are_checked(server: Server, tmp_path: Pa
     token, ca = tmp_path / "token", server.data / "tls" / "cert.pem"
     known = ("--token-file", str(token), "--ca", str(ca))
     for words, reported in (
-        (("--server", server.url), "go together"),
-        (known, "go together"),
+        (("--server", server.url), "requires"),
+        (known, "requires"),
         (("--server", server.url, *known), "No such file"),
         (("--server", "http://vedette.example", *known), "must be https"),
         (("--server", "vedette.example:8443", *known), "must be https"),

@@ -265,16 +265,16 @@ def test_what_is_wrong_with_a_cluster_is_told_with_what_to_do(data: Path, front:
     assert found["quorum"][0]["text"] == "shard 1 has 1 replicas, inserts wait for 3"
     assert "clickhouse_quorum" in found["quorum"][0]["remedy"]
     found = verified(data, "--away", "nowhere.example", exit_code=2)
-    assert found["servers"][0]["text"] == "nowhere.example is no server of the cluster"
+    assert found["servers"][0]["text"] == "nowhere.example is not a server of the cluster"
     front.fail({"kind": "error", "code": 286, "pattern": "INSERT INTO `cluster_probe`", "times": 4})
     found = verified(data, exit_code=2)
-    assert found["insert"][0]["text"].startswith("shard 1: the telemetry store cannot answer")
+    assert found["insert"][0]["text"].startswith("shard 1: the telemetry store is unavailable")
     assert [one["text"].split(" has")[0] for one in found["read"]] == [
         "replica 1 of shard 2 (localhost)",
         "replica 1 of shard 3 (Localhost)",
     ]
     found = verified(data, "--set", "clickhouse_cluster=elsewhere", exit_code=2)
-    assert found["cluster"][0]["text"] == "there is no cluster 'elsewhere'"
+    assert found["cluster"][0]["text"] == "cluster 'elsewhere' not found"
 
 
 def test_a_table_that_is_routed_by_another_map_is_found(data: Path, front: Front) -> None:

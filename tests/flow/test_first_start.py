@@ -40,5 +40,5 @@ def test_a_port_that_is_taken_is_named_with_the_way_out(tmp_path: Path) -> None:
 
 def test_a_setting_that_does_not_exist_is_named_once_as_typed(tmp_path: Path) -> None:
     said = refused("--data", str(tmp_path), "--set", "listen_prot=1")
-    assert said.startswith("vedette: --set listen_prot: there is no such setting")
+    assert said.startswith("vedette: --set listen_prot: unknown setting")
     assert "listen_port" in said

@@ -122,7 +122,7 @@ def test_an_import_says_hosts_time_span_and_what_it_left_out(log: Path, tmp_path
     assert len(done["hosts"]) == 5
     assert "2020" < done["first"] <= done["last"]
     again = run(log, "--data", tmp_path).stdout
-    assert "left out: stored before" in again
+    assert "skipped: already stored" in again
     assert f"hosts: {len(done['hosts']):,}: {done['hosts'][0]}" in again
     assert f"from {done['first']} to {done['last']}" in again
 
@@ -205,7 +205,7 @@ def test_an_import_that_could_not_list_a_folder_ends_with_an_error(
     summary = json.loads(done.stdout)
     assert (done.returncode, summary["on_disk"], summary["files"]) == (4, 1, 1)
     assert [one["reason"] for one in summary["refused_files"]] == ["unreadable"]
-    assert "NOT ALL WAS READ: 1 files or folders" in done.stderr.replace("\n", " ")
+    assert "NOT ALL READ: 1 files or directories" in done.stderr.replace("\n", " ")
 
 
 def test_a_data_directory_in_use_is_refused(log: Path, tmp_path: Path) -> None:

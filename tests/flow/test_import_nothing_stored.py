@@ -23,9 +23,9 @@ NOT_KEPT["winlog"] |= {"channel": "Vendor/Debug", "provider_name": "Vendor"}
 @pytest.mark.parametrize(
     ("records", "code", "said"),
     [
-        ([UNKNOWN, UNKNOWN], 2, "NOTHING WAS READ of 1 files"),
-        ([NOT_KEPT, NOT_KEPT | {"more": 1}], 3, "NOTHING WAS STORED of 2 records"),
-        ([NOT_KEPT, UNKNOWN], 3, "NOTHING WAS STORED of 2 records"),
+        ([UNKNOWN, UNKNOWN], 2, "NOTHING READ from 1 files"),
+        ([NOT_KEPT, NOT_KEPT | {"more": 1}], 3, "NOTHING STORED of 2 records"),
+        ([NOT_KEPT, UNKNOWN], 3, "NOTHING STORED of 2 records"),
     ],
     ids=["of no known shape", "that is not kept", "both"],
 )

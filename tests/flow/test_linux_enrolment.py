@@ -94,7 +94,7 @@ def test_the_update_key_of_the_first_enrolment_stays_for_ever(
     identity._enrol_at = 0.0
     identity.credential(client)
     assert identity.update_key == held
-    assert "another update key" in caplog.text
+    assert "a different update key" in caplog.text
     assert _sensor(played, tmp_path)[0].update_key == held
     client.close()
 

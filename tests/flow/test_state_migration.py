@@ -152,7 +152,7 @@ def test_a_server_does_not_begin_anew_beside_its_state(data: Path) -> None:
     assert (reported.returncode, "cluster migrate-state" in reported.stderr) == (2, True), (
         reported.stderr
     )
-    assert "not used any more" in run(data, "migrate-state")
+    assert "no longer used" in run(data, "migrate-state")
 
 
 def test_what_ends_it_between_two_tables_loses_nothing(data: Path) -> None:
@@ -200,10 +200,10 @@ def test_a_value_that_postgresql_cannot_hold_is_named_and_can_be_mended(data: Pa
     with source.engine.begin() as connection:
         connection.execute(SITE.insert().values(id=99, name="zero\0byte"))
     reported = run(data, "migrate-state", exit_code=2)
-    assert "table site, id 99: name has a zero byte" in reported
+    assert "table site, id 99: name contains a null byte" in reported
     with source.engine.begin() as connection:
         connection.execute(SITE.update().where(SITE.c.id == 99).values(name="none"))
-    assert "not used any more" in run(data, "migrate-state")
+    assert "no longer used" in run(data, "migrate-state")
     source.close()
 
 
@@ -216,4 +216,4 @@ def test_what_is_no_move_is_refused(data: Path, tmp_path: Path) -> None:
     assert "stop it first" in run(data, "migrate-state", exit_code=2)
     (data / "server.json").unlink()
     (data / "state.db").unlink()
-    assert "there is no state database" in run(data, "migrate-state", exit_code=2)
+    assert "no state database at" in run(data, "migrate-state", exit_code=2)

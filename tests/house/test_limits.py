@@ -205,7 +205,7 @@ def test_what_bounds_has_a_name(path: Path) -> None:
     ("source", "is_bound"),
     [
         ("text[:200]", True),
-        ("f'{text[:200]!r} is no name'", False),
+        ("f'{text[:200]!r} is not a name'", False),
         ("raise Error(text[:60])", False),
         ("len(text) > 1_000", True),
         ("0 < len(text) <= 300", True),

@@ -85,7 +85,7 @@ class Responder:
         with self._database.reading() as connection:
             policy = response_policies.get(connection, one.policy_id)
         if not policy.enabled:
-            self._finish(one, ResponseState.SKIPPED, "the policy was switched off")
+            self._finish(one, ResponseState.SKIPPED, "the policy was disabled")
             return
         ends_us = now_us + policy.expires_hours * _HOUR_US if policy.expires_hours else 0
         held = responses.in_force(self._database, one.action, one.subject)
@@ -95,7 +95,7 @@ class Responder:
             return
         count = responses.done_since(self._database, policy.id, now_us - _HOUR_US)
         if count >= policy.hour_max:
-            self._finish(one, ResponseState.SKIPPED, f"{policy.hour_max} in an hour: the limit")
+            self._finish(one, ResponseState.SKIPPED, f"{policy.hour_max} per hour: limit reached")
             return
         refusal = self._do(one, policy, now_us)
         if refusal:
@@ -126,7 +126,7 @@ class Responder:
             return "banned already"
         hosts = _host_count(self._engine, one.subject)
         if hosts > policy.ban_hosts_max:
-            return f"{hosts} hosts have the file: it may be the system's"
+            return f"{hosts} hosts have the file: it may be a system file"
         return ""
 
     def _isolate(self, one: Response, now_us: int) -> None:
@@ -201,11 +201,11 @@ def _obstacle(policy: ResponsePolicy, one: WrittenDetection, now_us: int) -> str
     if policy.action == "ban":
         return "" if _md5(one) else "the event has no MD5"
     if not found.sensor_id:
-        return "the event belongs to no host"
+        return "the event has no host"
     hostname = str(one.alert.get("hostname", ""))
     # Do not isolate a host without a name, since the exclusion list cannot be applied.
     if policy.hosts_never and not hostname:
-        return "the host's name is not known"
+        return "the host name is unknown"
     return "the host is never isolated" if matches_host(policy.hosts_never, hostname) else ""
 
 

@@ -49,18 +49,16 @@ class HitMetrics:
     """Metrics of hits on their way to alerts."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.hits = Counter(
-            "vedette_rule_hits", "Hits of rules that were read to make alerts.", registry=registry
-        )
+        self.hits = Counter("vedette_rule_hits", "Rule hits read for alerting.", registry=registry)
         self.latency = Histogram(
             "vedette_alert_seconds",
-            "Time from the commit of an event to the alert that a rule makes of it.",
+            "Time from the commit of an event to the alert of a rule.",
             buckets=_SECONDS,
             registry=registry,
         )
         self._overflow = Counter(
             "vedette_rule_hits_overflow",
-            "Hits of rules that a commit counted per rule and host only; `correlated` says whether "
+            "Rule hits stored only as counts per rule and host; `correlated` says whether "
             "a correlation names the rule and did not get the hits.",
             ["correlated"],
             registry=registry,
@@ -299,7 +297,7 @@ def _order(stored: StoredHit) -> tuple[int, bool, int]:
 def _description(hit: RuleHit, description: str) -> str:
     if not hit.is_counted_per_host:
         return description
-    counted = "Further hits on this host: one request or import had more than are kept one by one."
+    counted = "Further hits on this host; one request or import had too many to store individually."
     if UNCORRELATED in hit.event:
         counted += " Correlations did not get these hits."
     return f"{counted} {description}".strip()

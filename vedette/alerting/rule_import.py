@@ -179,7 +179,7 @@ def compile_anew(database: Database) -> int:
             return 0
         made = list(_compiled(old, values.by_name))
         if rules.recompiled(database, made, values.version):
-            log.info("detection rules compiled anew", rules=len(made))
+            log.info("detection rules recompiled", rules=len(made))
             return len(made)
     raise BusyError("placeholders change all the time")
 
@@ -192,7 +192,7 @@ def _compiled(old: Sequence[NewSigmaRule], placeholders: Placeholders) -> Iterat
             for before, documents in zip(old, loaded, strict=True):
                 yield from (replace(one, id=before.id, text=before.text) for one in documents[:1])
         except BadRequestError as error:
-            log.error("some detection rules are not compiled anew", reason=error.message)
+            log.error("failed to recompile some detection rules", reason=error.message)
 
 
 def _with(files: Iterable[RuleFile], placeholders: Placeholders) -> Iterator[RuleFile]:

@@ -39,5 +39,5 @@ def install_starter(database: Database, now_us: int) -> int:
     ids = sorted({*before.ids, *(one.id for one in documents)})
     rules.note_starter_pack(database, StarterPack(digest, tuple(ids)))
     count = sum(change != "unchanged" for change in changes)
-    log.info("starter pack of detection rules", rules=len(documents), changed=count)
+    log.info("starter pack of detection rules loaded", rules=len(documents), changed=count)
     return count

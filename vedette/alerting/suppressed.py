@@ -37,7 +37,7 @@ def predicate_of(text: str, now_us: int) -> Predicate:
     try:
         return compile_match(tree)
     except re2.error:
-        raise QueryError("its patterns are too large to be matched", 0, len(text)) from None
+        raise QueryError("its patterns are too large", 0, len(text)) from None
 
 
 def suppressor_of(rules: Iterable[Suppression], now_us: int) -> Suppressor:
@@ -48,5 +48,5 @@ def suppressor_of(rules: Iterable[Suppression], now_us: int) -> Suppressor:
         try:
             found.append((rule.id, predicate_of(rule.query, now_us)))
         except QueryError as error:
-            log.warning("a suppression has no meaning", rule=rule.id, error=error.message)
+            log.warning("ignoring an invalid suppression", rule=rule.id, error=error.message)
     return Suppressor(tuple(found))

@@ -86,7 +86,7 @@ def change_alert(
 def _known(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
     found = alerts_by_id(engine, [alert_id], scope).get(alert_id)
     if found is None:
-        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+        raise NotFoundError(f"alert {alert_id[:64]!r} not found")
     return found
 
 
@@ -208,7 +208,7 @@ def _check_expected(engine: Engine, where: Condition, scope: Scope, expected: in
     found = summary(engine, where, scope, "").alerts
     if found != expected:
         raise ConflictError(
-            f"expected: these are {found:,} alerts now, not {expected:,}; look again",
+            f"expected: {found:,} alerts match now, not {expected:,}; preview again",
             reason="count_changed",
         )
 

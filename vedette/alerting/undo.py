@@ -93,7 +93,7 @@ def load(connection: Transaction, action_id: str, user_id: int, now_us: int) -> 
     number = int(action_id) if is_number else -1
     kept = alert_undo.get(connection, number) if 0 <= number < 1 << 63 else None
     if kept is None or kept.user_id != user_id or kept.expires_us < now_us:
-        raise NotFoundError(f"there is no change {action_id[:40]!r} that can be undone any more")
+        raise NotFoundError(f"change {action_id[:40]!r} cannot be undone anymore")
     body = msgspec.json.decode(kept.body, type=_Body)
     return UndoRecord(
         kept.change_id, body.entry, body.states, kept.made_us, body.ignored, body.reports

@@ -140,7 +140,7 @@ class Repository:
             return known[-1].id
         found = [one.id for one in known if wanted and one.id.startswith(wanted)]
         if len(found) != 1:
-            raise NotFoundError(f"there is no backup {wanted!r}, or more than one")
+            raise NotFoundError(f"backup {wanted!r} not found or ambiguous")
         return found[0]
 
     def verify(self, backup_id: str) -> int:
@@ -280,7 +280,7 @@ class Repository:
             with open_verified(self._blobs, BlobKey("backup_lists", backup_id)) as file:
                 envelope = msgspec.msgpack.decode(file.read(), type=_Envelope)
         except (ValueError, msgspec.DecodeError):
-            raise NotFoundError(f"there is no backup {backup_id[:64]!r}") from None
+            raise NotFoundError(f"backup {backup_id[:64]!r} not found") from None
         content = envelope.content
         if envelope.is_encrypted != (self._cipher is not None):
             wanted = "give its key" if envelope.is_encrypted else "it is read without a key"

@@ -84,7 +84,7 @@ class Snapshots:
             raise BadRequestError("id: must be 16 hex digits")
         known = self._known()
         if made_id in known or made_id in self._taking:
-            raise ConflictError(f"there is a snapshot {made_id} already")
+            raise ConflictError(f"snapshot {made_id} already exists")
         if len(known | self._taking) >= SNAPSHOTS_MAX:
             raise ConflictError(f"there are {SNAPSHOTS_MAX} snapshots already: remove one")
         self._taking.add(made_id)
@@ -117,7 +117,7 @@ class Snapshots:
         path = self._folder / snapshot_id
         draft = path.with_name(f"{snapshot_id}{DRAFT}")
         if not _ID.fullmatch(snapshot_id) or not (path.is_dir() or draft.is_dir()):
-            raise NotFoundError(f"there is no snapshot {snapshot_id[:40]!r}")
+            raise NotFoundError(f"snapshot {snapshot_id[:40]!r} not found")
         if snapshot_id in self._taking:
             raise ConflictError(f"snapshot {snapshot_id} is being taken")
         self._note_removed(snapshot_id)

@@ -59,7 +59,7 @@ def read_message(der: bytes) -> SignedMessage:
         inner = signed["encap_content_info"]
         signers = signed["signer_infos"]
         if not len(signers):
-            raise MalformedSignatureError("there is no signer")
+            raise MalformedSignatureError("the signer is missing")
         content = inner["content"]
         return SignedMessage(
             inner["content_type"].dotted,

@@ -44,7 +44,7 @@ def load_trust(roots: Path | None, distrusted: Path | None) -> TrustStore:
     """
     trusted = tuple(_certificates(_content(roots))) if roots else ()
     if roots and not trusted:
-        raise StartError(f"{roots}: there is no certificate (PEM)")
+        raise StartError(f"{roots}: no certificate (PEM)")
     against = _content(distrusted) if distrusted else b""
     fingerprints = {one.decode().lower() for one in _FINGERPRINT.findall(against)}
     fingerprints |= {hashlib.sha256(one).hexdigest() for one in _certificates(against)}

@@ -41,7 +41,7 @@ def rule_names(text: str) -> list[str]:
     """Returns the names of the rules in a text. Raises RuleTextError."""
     names = [rule.identifier for rule in _compiled([YaraText("check", text)])]
     if not names:
-        raise RuleTextError("there is no rule in it")
+        raise RuleTextError("contains no rule")
     if len(names) > YARA_RULES_IN_TEXT_MAX:
         raise RuleTextError(f"{len(names)} rules; at most {YARA_RULES_IN_TEXT_MAX} in one text")
     if max(map(len, names)) > YARA_RULE_NAME_CHARS_MAX:

@@ -129,7 +129,7 @@ class QueuedStream:
         with self._changed:
             lost, self.lost = self.lost, 0
         if lost:
-            log.warning("log lines were lost: what reads or stores them is too slow", lines=lost)
+            log.warning("log lines lost: the log consumer is too slow", lines=lost)
 
 
 def configure_logs(level: LogLevel, form: LogFormat, stream: Stream | None = None) -> None:

@@ -33,7 +33,7 @@ def make_private(folder: Path) -> None:
         folder.chmod(0o700)
     except OSError as error:
         raise StartError(f"{folder} is open to other users and stays so: {error}") from None
-    log.warning("the data directory was open to other users", path=str(folder))
+    log.warning("the data directory was accessible to other users", path=str(folder))
 
 
 def _is_shared(folder: Path, found: os.stat_result) -> bool:

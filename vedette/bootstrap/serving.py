@@ -150,7 +150,7 @@ class _Server(uvicorn.Server):
 
 
 def _nothing_to_reload() -> None:
-    log.info("nothing is reloaded: this server has no certificate")
+    log.info("nothing to reload: this server has no certificate")
 
 
 def _closing(_number: int, _frame: object) -> None:

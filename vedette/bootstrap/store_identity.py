@@ -93,7 +93,7 @@ def keep_part_list(telemetry: Engine, state: Database) -> None:
         parts = " ".join(part.text() for part in list_parts(telemetry))
         save_part_list(state, SCHEMA_VERSION, parts)
     except VedetteError as error:
-        log.warning("the list of data parts is not kept", error=error.message)
+        log.warning("cannot save the list of data parts", error=error.message)
 
 
 def _complete(telemetry: Engine, state: Database) -> None:

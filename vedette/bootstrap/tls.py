@@ -80,7 +80,9 @@ class CertificateReload:
             pair = load_pair(self._pair.cert, self._pair.key)
             context = tls_context(self._settings, pair)
         except StartError as error:
-            log.error("the certificate is not reloaded; the one before stays", reason=str(error))
+            log.error(
+                "certificate reload failed; keeping the current certificate", reason=str(error)
+            )
             return False
         self._use(context)
         self._presented.facts = pair.facts

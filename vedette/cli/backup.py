@@ -57,17 +57,15 @@ def _target(text: str) -> str:
 
 TargetArgument = Annotated[
     str,
-    typer.Argument(metavar="TARGET", help="A directory, or s3://bucket/prefix.", parser=_target),
+    typer.Argument(metavar="TARGET", help="Directory or s3://bucket/prefix.", parser=_target),
 ]
 KeyOption = Annotated[
     Path | None, typer.Option("--key", metavar="FILE", help="Key of encrypted backups.")
 ]
-EndpointOption = Annotated[
-    str, typer.Option(metavar="URL", help="Of a bucket that is not Amazon's.")
-]
-RegionOption = Annotated[str, typer.Option(help="Of a bucket.")]
+EndpointOption = Annotated[str, typer.Option(metavar="URL", help="S3 endpoint; default: Amazon.")]
+RegionOption = Annotated[str, typer.Option(help="Region of the bucket.")]
 CredentialsOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Credentials of a bucket, as AWS writes them.")
+    Path | None, typer.Option(metavar="FILE", help="Bucket credentials in AWS format.")
 ]
 
 _READER: Final = ".reader"
@@ -154,13 +152,13 @@ def verify(
     """Read a whole backup and check every byte of it."""
     repository = _repository(target, key, endpoint, region, credentials)
     name = repository.find(backup)
-    typer.echo(f"backup {name[:12]} is whole: {repository.verify(name)} files")
+    typer.echo(f"backup {name[:12]} is intact: {repository.verify(name)} files")
 
 
 @app.command("forget")
 def forget(
     target: TargetArgument,
-    keep: Annotated[int, typer.Option(min=1, help="How many of the newest stay.")],
+    keep: Annotated[int, typer.Option(min=1, help="Number of newest backups to keep.")],
     key: KeyOption = None,
     endpoint: EndpointOption = "",
     region: RegionOption = "us-east-1",
@@ -180,11 +178,13 @@ def forget(
 
 @app.command("key")
 def make_key(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file, for its owner only.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="New file, readable by its owner only.")
+    ],
 ) -> None:
     """Make a key. Without it, encrypted backups are lost: keep it elsewhere."""
     write_key(file)
-    typer.echo(f"wrote {file}: keep a copy where the backups are not")
+    typer.echo(f"wrote {file}: store a copy apart from the backups")
 
 
 def restore(
@@ -201,7 +201,7 @@ def restore(
     empty. Its audit log has who did it."""
     place = load_settings(data, config).settings.data
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadRequestError(f"{place} is not empty: name a new directory with --data")
+        raise BadRequestError(f"{place} is not empty; set --data to a new directory")
     repository = _repository(target, key, endpoint, region, credentials)
     name = repository.find(backup)
     draft = place.with_name(f"{place.name}.restoring")
@@ -221,7 +221,7 @@ def restore(
     draft.replace(place)
     os.sync()
     typer.echo(f"restored backup {name[:12]} into {place}: {files[0]} files")
-    typer.echo(f"start it with vedette serve --data {place}")
+    typer.echo(f"start the server with vedette serve --data {place}")
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def _source(data: Path, begun: Entry) -> Iterator[Path]:
     access = read_access(data)
     if access is None:
         if not (data / "state.db").exists():
-            raise BadRequestError(f"there is no server data in {data}: name it with --data")
+            raise BadRequestError(f"no server data in {data}; set --data")
         with directory_lock(data / TELEMETRY.parent):
             _note(data, begun)
             yield data
@@ -328,10 +328,10 @@ def _asked(client: httpx.Client, method: str, path: str) -> dict[str, object]:
         response = client.request(method, path)
         body = response.json()
     except (httpx.HTTPError, ValueError) as error:
-        raise UnavailableError(f"the server takes no snapshot: {error}") from None
+        raise UnavailableError(f"the server cannot take a snapshot: {error}") from None
     if response.status_code != httpx.codes.OK or not isinstance(body, dict):
         why = body.get("message") if isinstance(body, dict) else body
-        raise UnavailableError(f"the server takes no snapshot: {why}")
+        raise UnavailableError(f"the server cannot take a snapshot: {why}")
     return body
 
 

@@ -58,7 +58,8 @@ def add(
     shared: Annotated[
         bool,
         typer.Option(
-            "--shared", help="All who see a host that reports a file may download this copy."
+            "--shared",
+            help="Let every user who sees a host that reports the file download this copy.",
         ),
     ] = False,
     data: DataOption = None,
@@ -68,7 +69,7 @@ def add(
     --shared they are for global administrators."""
     access = read_access(load_settings(data, config).settings.data)
     if access is None or not access.token:
-        raise StartError("there is no running server with an administrator: start vedette serve")
+        raise StartError("no running server with an administrator; start one with vedette serve")
     failed = 0
     with _client(access) as client:
         for path in files:
@@ -91,7 +92,7 @@ def _add(client: httpx.Client, path: Path, shared: bool) -> str:
     try:
         answer = client.post("/api/v1/binary/file", params=asked, content=content)
     except httpx.TransportError as error:
-        raise UnavailableError(f"the server does not answer: {error}") from None
+        raise UnavailableError(f"the server does not respond: {error}") from None
     if answer.status_code != httpx.codes.OK:
         raise BadRequestError(answer.json()["message"])
     return str(answer.json()["md5"])

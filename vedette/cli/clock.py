@@ -19,4 +19,4 @@ def confirm(data: DataOption = None, config: ConfigOption = None) -> None:
     again."""
     with open_state(data, config) as database:
         confirm_clock(database)
-    typer.echo("confirmed: a running server takes it up within seconds")
+    typer.echo("confirmed; a running server applies it within seconds")

@@ -24,12 +24,14 @@ COMPLETENESS_REQUEST_S: Limit[float] = 330.0
 app = typer.Typer(no_args_is_help=True)
 
 FromOption = Annotated[
-    str, typer.Option("--from", metavar="TIME", help="Arrived since, e.g. -24h or a time.")
+    str, typer.Option("--from", metavar="TIME", help="Start of arrival time, e.g. -24h or a time.")
 ]
-ToOption = Annotated[str, typer.Option("--to", metavar="TIME", help="Arrived before; now.")]
-SensorOption = Annotated[int | None, typer.Option("--sensor", help="Only this sensor, by its id.")]
-GroupOption = Annotated[int | None, typer.Option("--group", help="Only this group, by its id.")]
-HostOption = Annotated[str, typer.Option("--host", help="Only hosts with this in their name.")]
+ToOption = Annotated[
+    str, typer.Option("--to", metavar="TIME", help="End of arrival time; default: now.")
+]
+SensorOption = Annotated[int | None, typer.Option("--sensor", help="Only the sensor with this id.")]
+GroupOption = Annotated[int | None, typer.Option("--group", help="Only the group with this id.")]
+HostOption = Annotated[str, typer.Option("--host", help="Only hosts whose name contains this.")]
 
 
 @app.command("show")
@@ -57,7 +59,7 @@ def show(
 
 @app.command("certificate")
 def certificate(
-    file: Annotated[Path, typer.Argument(help="Where to write it.")],
+    file: Annotated[Path, typer.Argument(help="Output file.")],
     from_: FromOption,
     to: ToOption = "",
     sensor: SensorOption = None,
@@ -71,14 +73,14 @@ def certificate(
     body = _asked("/api/v1/completeness/certificate", params, data, config)
     with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
         out.write(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    typer.echo(f"wrote {file}; it is signed with the key {body['public_key']}")
+    typer.echo(f"wrote {file}; signed with key {body['public_key']}")
 
 
 @app.command("verify")
 def verify(
     file: Annotated[Path, typer.Argument(help="A certificate.", exists=True, dir_okay=False)],
     key: Annotated[
-        str, typer.Option(help="The server's public key; default that of the server in --data.")
+        str, typer.Option(help="Public key of the server; default: of the server in --data.")
     ] = "",
     data: DataOption = None,
     config: ConfigOption = None,
@@ -89,9 +91,9 @@ def verify(
             key = statement_public_key(database)
     statement = verify_signed(file.read_bytes(), key)
     if statement.get("kind") != "completeness":
-        raise StartError(f"{file} is a signed statement, but none on completeness")
+        raise StartError(f"{file} is a signed statement but not a completeness certificate")
     typer.echo(f"signed with the key {key} on {statement['made']} for {statement['made_for']}")
-    typer.echo(f"what arrived from {statement['from']} to {statement['to']}:")
+    typer.echo(f"records received from {statement['from']} to {statement['to']}:")
     print_table(("host", "what", "verdict", "received", "missing", "gaps"), _lines(statement))
     _warn(statement)
 
@@ -117,13 +119,13 @@ def _asked(
     settings = load_settings(data, config).settings
     running = read_access(settings.data)
     if running is None:
-        raise StartError(f"no server runs on {settings.data}: start it, or name it with --data")
+        raise StartError(f"no server runs on {settings.data}: start it or set --data")
     try:
         with api_client(running, COMPLETENESS_REQUEST_S) as client:
             answer = client.get(path, params=params)
             body: dict[str, Any] = answer.json()
     except (httpx.HTTPError, ValueError) as error:
-        raise StartError(f"the server at {running.url} does not answer: {error}") from None
+        raise StartError(f"the server at {running.url} does not respond: {error}") from None
     if not answer.is_success:
         raise StartError(str(body.get("message", answer.status_code)))
     return body
@@ -152,7 +154,7 @@ def _line(host: str, what: str, one: dict[str, Any]) -> tuple[str, ...]:
 def _warn(body: dict[str, Any]) -> None:
     if body["unmounted_partitions"]:
         names = ", ".join(body["unmounted_partitions"])
-        typer.echo(f"not looked into, since they are unmounted: {names}", err=True)
+        typer.echo(f"skipped (unmounted): {names}", err=True)
 
 
 def _exit_code(body: dict[str, Any]) -> int:

@@ -82,7 +82,9 @@ def check(
     """
     examined = examine_settings(data, config, assignments)
     findings = [
-        Finding("settings", "error", text, "mend or remove it; `vedette config show` has all names")
+        Finding(
+            "settings", "error", text, "fix or remove it; `vedette config show` lists all settings"
+        )
         for text in examined.problems
     ]
     place = examined.loaded.settings.data

@@ -94,16 +94,16 @@ def demo(
     data: Annotated[Path, typer.Option(metavar="DIR", help="Data directory.")] = DIRECTORY,
     port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
     hosts: Annotated[
-        int | None, typer.Option(min=DEMO_HOSTS_MIN, help="Hosts of the fleet.", show_default="60")
+        int | None,
+        typer.Option(min=DEMO_HOSTS_MIN, help="Number of simulated hosts.", show_default="60"),
     ] = None,
     events: Annotated[
-        int | None, typer.Option(min=1, help="Events of the day, about.", show_default="1000000")
+        int | None,
+        typer.Option(min=1, help="Approximate number of events.", show_default="1000000"),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Another seed is another company.", show_default="1")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.", show_default="1")] = None,
     exit_when_ready: Annotated[
-        bool, typer.Option("--exit-when-ready", help="Stop once everything is sent.")
+        bool, typer.Option("--exit-when-ready", help="Stop after sending all events.")
     ] = False,
 ) -> None:
     """Run a server with a simulated fleet: a day of 60 hosts with six attacks in it."""
@@ -144,7 +144,7 @@ def _ignored_text(data: Path, plan: Demo, names: Sequence[str]) -> str:
     options = ", ".join(f"--{name}" for name in names)
     return (
         f"vedette: {options} ignored: {data} holds a demo of {plan.events:,} events on "
-        f"{plan.hosts} hosts already, seed {plan.seed}. Name another directory with --data."
+        f"{plan.hosts} hosts already, seed {plan.seed}. Set --data to another directory."
     )
 
 
@@ -264,7 +264,7 @@ def _senders(access: LocalAccess, sent: Callable[[int], None]) -> Iterator[_Outb
                 while (batch := outbox.take()) is not None:
                     delivery = connection.deliver(batch.body, batch.encoding)
                     if delivery.refused:
-                        raise UnavailableError(f"the server refused {delivery.refused:,} events")
+                        raise UnavailableError(f"the server rejected {delivery.refused:,} events")
                     sent(batch.events)
         except VedetteError as error:
             outbox.error = error
@@ -293,8 +293,8 @@ def _introduce(access: LocalAccess, console: Console, seconds: float) -> None:
     console.print(f"\nReady after {seconds:.0f} s.\n")
     console.print(f"  console      {access.url}/ui/", soft_wrap=True)
     console.print(f"  address      {access.url}", soft_wrap=True)
-    console.print(f"  API token    {access.token}   (as long as this server runs)", soft_wrap=True)
-    console.print("\nSearch with GET /api/v1/process?q=..., header X-Auth-Token. Worth a try:\n")
+    console.print(f"  API token    {access.token}   (valid while this server runs)", soft_wrap=True)
+    console.print("\nSearch with GET /api/v1/process?q=..., header X-Auth-Token. Examples:\n")
     print_table(("q", "processes", "finds"), rows)
     first = httpx.QueryParams({"q": STORIES[0].query, "rows": 3})
     curl = f"curl -sk -H 'X-Auth-Token: {access.token}'"

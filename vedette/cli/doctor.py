@@ -37,7 +37,7 @@ def doctor(
     data: DataOption = None,
     config: ConfigOption = None,
     verify: bool = typer.Option(
-        False, "--verify", help="Read all of telemetry and compare checksums: minutes to hours."
+        False, "--verify", help="Read all telemetry and compare checksums (takes minutes to hours)."
     ),
     as_json: JsonOption = False,
 ) -> None:
@@ -48,7 +48,7 @@ def doctor(
     """
     settings = load_settings(data, config).settings
     if not settings.data.is_dir() and not settings.state_dsn:
-        raise StartError(f"there is no server data in {settings.data}: name it with --data")
+        raise StartError(f"no server data in {settings.data}; set --data")
     running = read_access(settings.data)
     clock = SystemClock()
     if running is None:
@@ -90,7 +90,7 @@ def _running(running: LocalAccess, settings: Settings, clock: Clock, verify: boo
         silent = Finding(
             "server",
             "error",
-            f"process {running.pid} does not answer at {running.url}: {error}",
+            f"process {running.pid} does not respond at {running.url}: {error}",
             "look at its log; stop it (SIGTERM, then SIGKILL) and start it again",
         )
         return [silent, *examine(files_only)]
@@ -98,8 +98,8 @@ def _running(running: LocalAccess, settings: Settings, clock: Clock, verify: boo
 
 def _refusal(answer: httpx.Response) -> Finding:
     """Returns the finding for a server that answers with an error."""
-    text = f"the server answers {answer.status_code}: {answer.text[:DOCTOR_ANSWER_CHARS]}"
-    return Finding("server", "error", text, "do what it says, or look at its log")
+    text = f"the server returned {answer.status_code}: {answer.text[:DOCTOR_ANSWER_CHARS]}"
+    return Finding("server", "error", text, "follow the message or check the server log")
 
 
 def _finding(body: dict[str, Any]) -> Finding:

@@ -35,12 +35,14 @@ FeedArgument = Annotated[str, typer.Argument(metavar="FEED", help="Id or name of
 def add(
     url: Annotated[str, typer.Argument(metavar="URL", help="file://, http:// or https:// URL.")],
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Internal name; default: the feed's own.")
+        str | None, typer.Option(metavar="NAME", help="Internal name; default: from the feed.")
     ] = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Do not fetch it yet.")] = False,
-    username: Annotated[str | None, typer.Option(metavar="NAME", help="To log in with.")] = None,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Add without fetching.")] = False,
+    username: Annotated[
+        str | None, typer.Option(metavar="NAME", help="User name for the server.")
+    ] = None,
     password_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the password in its first line.")
+        Path | None, typer.Option(metavar="FILE", help="File whose first line is the password.")
     ] = None,
     proxy: Annotated[bool, typer.Option("--proxy", help="Fetch through feed_proxy.")] = False,
     unchecked: Annotated[
@@ -94,7 +96,7 @@ def list_feeds(
 def sync(
     feed: FeedArgument,
     full: Annotated[
-        bool, typer.Option("--full", help="Compare all reports, and delete what is gone.")
+        bool, typer.Option("--full", help="Full synchronization: also delete removed reports.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -103,14 +105,17 @@ def sync(
     with running_server(data, config) as server:
         known = _feed(server, feed)
         answered(server.post(f"/api/v1/feed/{known['id']}/synchronize", json={"full_sync": full}))
-    typer.echo(f"feed {known['name']} will be synchronised")
+    typer.echo(f"feed {known['name']} will be synchronized")
 
 
 @app.command("export")
 def export(
     feed: FeedArgument,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: print it.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Output file; default: standard output."
+        ),
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -124,7 +129,7 @@ def export(
             with output.open("w", encoding="utf-8") as file:
                 left_out = _export(server, known, file)
     if left_out:
-        typer.echo(f"left out: {left_out} indicators that the format does not allow", err=True)
+        typer.echo(f"skipped: {left_out} indicators that the format does not allow", err=True)
 
 
 @app.command("validate")
@@ -187,11 +192,11 @@ def _feed(server: httpx.Client, text: str) -> dict[str, Any]:
         if text in (str(one["id"]), one["name"]) or text.lower() == one["name"].lower():
             found: dict[str, Any] = one
             return found
-    raise BadRequestError(f"there is no feed {text[:80]!r}")
+    raise BadRequestError(f"feed {text[:80]!r} not found")
 
 
 def _first_line(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").splitlines()[0]
     except (OSError, IndexError) as error:
-        raise BadRequestError(f"{path}: holds no password: {error}") from None
+        raise BadRequestError(f"{path}: contains no password: {error}") from None

@@ -36,7 +36,7 @@ def add(
 @app.command("rename")
 def rename(
     group: GroupArgument,
-    name: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    name: Annotated[str, typer.Argument(metavar="NEW", help="New name.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -62,16 +62,16 @@ def privacy(
     group: GroupArgument,
     users: Annotated[
         bool | None,
-        typer.Option("--users/--no-users", help="Store names of users under pseudonyms, or not."),
+        typer.Option("--users/--no-users", help="Store user names as pseudonyms."),
     ] = None,
     secret: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="RE2 of a secret, or of what has it as its first group; all of them, anew.",
+            help="RE2 of a secret (or with it as first group); repeatable; replaces all.",
         ),
     ] = None,
-    no_secrets: Annotated[bool, typer.Option("--no-secrets", help="No such pattern.")] = False,
+    no_secrets: Annotated[bool, typer.Option("--no-secrets", help="Remove all patterns.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -80,7 +80,7 @@ def privacy(
     A running server applies the change within seconds. Stored data is not changed.
     """
     if secret and no_secrets:
-        raise BadRequestError("--secret and --no-secrets: only one of them")
+        raise BadRequestError("--secret and --no-secrets cannot be combined")
     with open_state(data, config) as database:
         found = groups.get(database, _group_id(database, group))
         wanted: dict[str, Any] = {}
@@ -94,8 +94,8 @@ def privacy(
         if wanted:
             found = groups.change(database, found.id, groups.GroupChanges(options=wanted))
     options = found.options
-    names = "stored under pseudonyms" if options.pseudonymise_users else "stored as they are"
-    typer.echo(f"names of users are {names}; patterns of secrets: {len(options.secret_patterns)}")
+    names = "stored as pseudonyms" if options.pseudonymise_users else "stored unchanged"
+    typer.echo(f"user names are {names}; secret patterns: {len(options.secret_patterns)}")
     for one in options.secret_patterns:
         typer.echo(f"  {one}")
 
@@ -103,7 +103,7 @@ def privacy(
 @app.command("suppress-children")
 def suppress_children(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
-    off: Annotated[bool, typer.Option("--off", help="Show all processes alike again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Stop suppressing child processes.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -141,18 +141,18 @@ def secret(
             metavar="DAYS",
             min=1,
             max=TOKEN_EXPIRES_DAYS_MAX,
-            help="With --rotate; default: for ever.",
+            help="With --rotate: days until the secret expires; default: never.",
         ),
     ] = None,
     uses: Annotated[
         int | None,
-        typer.Option(metavar="HOSTS", min=1, help="With --rotate: good for so many enrolments."),
+        typer.Option(metavar="HOSTS", min=1, help="With --rotate: maximum number of enrollments."),
     ] = None,
     revoke: Annotated[
         int | None, typer.Option(metavar="ID", help="Revoke the secret with this id.")
     ] = None,
     revoke_all: Annotated[
-        bool, typer.Option("--revoke-all", help="Revoke all secrets: no host can enrol any more.")
+        bool, typer.Option("--revoke-all", help="Revoke all secrets; no more hosts can enroll.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -160,7 +160,7 @@ def secret(
 ) -> None:
     """The enrolment secrets of a group: what its installers carry to let a host in."""
     if not rotate and (expires_days or uses):
-        raise BadRequestError("--expires-days and --uses belong to --rotate")
+        raise BadRequestError("--expires-days and --uses require --rotate")
     with open_state(data, config) as database:
         group_id = _group_id(database, group)
         if rotate:

@@ -13,18 +13,18 @@ from vedette.state.sensors.hosts import aliases
 
 app = typer.Typer(no_args_is_help=True)
 alias_app = typer.Typer(no_args_is_help=True)
-app.add_typer(alias_app, name="alias", help="Further names of a host.")
+app.add_typer(alias_app, name="alias", help="Additional names of a host.")
 
 GroupOption = Annotated[
-    str, typer.Option("--group", metavar="NAME", help="Where several sensor groups have the host.")
+    str, typer.Option("--group", metavar="NAME", help="Sensor group, if several have the host.")
 ]
-AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", help="The further name.")]
+AliasArgument = Annotated[str, typer.Argument(metavar="ALIAS", help="Additional name.")]
 
 
 @alias_app.command("add")
 def add(
     alias: AliasArgument,
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Name of a known host.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Name of the host.")],
     group: GroupOption = "",
     data: DataOption = None,
     config: ConfigOption = None,
@@ -47,7 +47,7 @@ def remove(
     with open_state(data, config) as database:
         now_us = SystemClock().now_us()
         aliases.remove(database, alias, now_us, _group_id(database, group))
-    typer.echo(f"{alias.lower()} is no alias any more")
+    typer.echo(f"{alias.lower()} is no longer an alias")
 
 
 @alias_app.command("list")

@@ -21,16 +21,16 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("add")
 def add(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The package, as its maker signed it.")
+        Path, typer.Argument(metavar="FILE", help="Package file, as signed by its vendor.")
     ],
     os: Annotated[str, typer.Option("--os", metavar="OS", help="windows or osx.")],
     kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="exe, msi or pkg.")],
     version: Annotated[
-        str, typer.Option("--version", metavar="TEXT", help="Its version, as builds list it.")
+        str, typer.Option("--version", metavar="TEXT", help="Version, as in the list of builds.")
     ] = "1",
     group: Annotated[
         str | None,
-        typer.Option("--group", metavar="NAME", help="Only for this sensor group; else for all."),
+        typer.Option("--group", metavar="NAME", help="Only for this sensor group; default: all."),
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,

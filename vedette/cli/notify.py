@@ -28,18 +28,17 @@ def notify() -> None:
 @app.command("test")
 def send_test(
     email: Annotated[
-        str | None, typer.Option("--email", metavar="ADDRESS", help="Send a mail to this address.")
+        str | None,
+        typer.Option("--email", metavar="ADDRESS", help="Send an email to this address."),
     ] = None,
-    syslog: Annotated[bool, typer.Option("--syslog", help="Send a line of syslog.")] = False,
-    webhook: Annotated[
-        bool, typer.Option("--webhook", help="Post to the receiver of the setting webhook_url.")
-    ] = False,
+    syslog: Annotated[bool, typer.Option("--syslog", help="Send a syslog message.")] = False,
+    webhook: Annotated[bool, typer.Option("--webhook", help="Post to webhook_url.")] = False,
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Post to this receiver.")
+        str | None, typer.Option("--url", metavar="URL", help="Post to this URL.")
     ] = None,
     template: Annotated[
         str | None,
-        typer.Option("--template", metavar="NAME", help="In this shape; default webhook_template."),
+        typer.Option("--template", metavar="NAME", help="Template; default: webhook_template."),
     ] = None,
     assignments: SetOption = None,
     data: DataOption = None,
@@ -58,7 +57,7 @@ def send_test(
     if webhook or url is not None:
         wanted.append(_webhook(settings, url, template))
     if not wanted:
-        raise StartError("name what to test: --email ADDRESS, --syslog, --webhook or --url URL")
+        raise StartError("specify --email ADDRESS, --syslog, --webhook, or --url URL")
     for place, sender in wanted:
         sender.send([_envelope()])
         typer.echo(f"sent to {place}")

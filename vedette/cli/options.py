@@ -29,9 +29,9 @@ ConfigOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting; may be repeated."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting; repeatable."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def load_settings(
@@ -76,7 +76,7 @@ def open_state(data: Path | None, config: Path | None) -> Iterator[Database]:
     settings = load_settings(data, config).settings
     if not settings.state_dsn and not (settings.data / "state.db").exists():
         raise StartError(
-            f"there is no server data in {settings.data}: name its directory with --data, or "
+            f"no server data in {settings.data}; set --data, or "
             "start a server there first with vedette serve"
         )
     database = open_database(settings.state_dsn, settings.data)
@@ -109,6 +109,6 @@ def _assigned(assignments: Sequence[str]) -> dict[str, object]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals:
-            raise StartError(f"--set {assignment}: write NAME=VALUE")
+            raise StartError(f"--set {assignment}: must be NAME=VALUE")
         values[name.strip().replace("-", "_")] = value
     return values

@@ -21,7 +21,7 @@ OsOption = Annotated[str, typer.Option("--os", metavar="OS", help="linux, window
 def add(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The package.", exists=True)],
     os_type: OsOption,
-    version: Annotated[str, typer.Option(help="Version that the package installs.")],
+    version: Annotated[str, typer.Option(help="Version of the package.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -29,7 +29,7 @@ def add(
     with open_state(data, config) as database:
         blobs = open_blobs(load_settings(data, config).settings, database)
         package = add_sensor_package(database, blobs, file, os_type, version)
-    typer.echo(f"{os_type} sensors become {version}: {package.sha256}")
+    typer.echo(f"{os_type} sensors update to {version}: {package.sha256}")
 
 
 @app.command("list")
@@ -55,4 +55,4 @@ def remove(os_type: OsOption, data: DataOption = None, config: ConfigOption = No
     """Remove the package of an operating system: its sensors are no longer updated."""
     with open_state(data, config) as database:
         sensor_packages.withdraw(database, os_type)
-    typer.echo(f"{os_type} sensors stay what they are")
+    typer.echo(f"{os_type} sensors are not updated")

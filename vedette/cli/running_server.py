@@ -34,7 +34,7 @@ def running_server(data: Path | None, config: Path | None) -> Iterator[httpx.Cli
         try:
             yield client
         except httpx.HTTPError as error:
-            raise UnavailableError(f"the server does not answer: {error}") from None
+            raise UnavailableError(f"the server does not respond: {error}") from None
 
 
 def answered(answer: httpx.Response) -> Any:

@@ -18,7 +18,9 @@ SensorArgument = Annotated[int, typer.Argument(metavar="ID", help="Id of the sen
 
 MachineOption = Annotated[
     str | None,
-    typer.Option("--machine-id", metavar="TEXT", help="That of the request that you read."),
+    typer.Option(
+        "--machine-id", metavar="TEXT", help="Machine id of the request that you reviewed."
+    ),
 ]
 
 
@@ -58,7 +60,7 @@ def approve(
     with open_state(data, config) as database:
         now_us = SystemClock().now_us()
         key_replacement.approve(database, sensor_id, OPERATOR, now_us, machine_id)
-    typer.echo(f"approved the re-enrolment of sensor {sensor_id}")
+    typer.echo(f"approved the re-enrollment of sensor {sensor_id}")
 
 
 @app.command("reject")
@@ -72,4 +74,4 @@ def reject(
     with open_state(data, config) as database:
         now_us = SystemClock().now_us()
         key_replacement.reject(database, sensor_id, OPERATOR, now_us, machine_id)
-    typer.echo(f"rejected the re-enrolment of sensor {sensor_id}")
+    typer.echo(f"rejected the re-enrollment of sensor {sensor_id}")

@@ -14,14 +14,14 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 lets the system choose.")] = None,
     http: Annotated[
-        bool, typer.Option("--http", help="Plain HTTP in place of HTTPS, on loopback only.")
+        bool, typer.Option("--http", help="Serve plain HTTP instead of HTTPS, on loopback only.")
     ] = False,
     accept_store: Annotated[
         bool,
         typer.Option(
             "--accept-store",
-            help="Start once on a state database and telemetry that do not belong together, and "
-            "take damaged parts as lost.",
+            help="Start once although state database and telemetry do not match, and accept the "
+            "loss of damaged parts.",
         ),
     ] = False,
     assignments: SetOption = None,

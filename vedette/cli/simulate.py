@@ -20,21 +20,23 @@ requests of as many hosts."""
 
 
 def simulate(
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="Server to send to.")],
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="Server URL.")],
     token: Annotated[
         str, typer.Option(envvar="VEDETTE_INGEST_TOKEN", help="Ingest token of a sensor group.")
     ],
-    endpoints: Annotated[int, typer.Option(min=1, help="Windows hosts of the fleet.")] = 200,
+    endpoints: Annotated[int, typer.Option(min=1, help="Number of Windows hosts.")] = 200,
     rate: Annotated[
-        float, typer.Option(min=0, help="Events per second; 0: as fast as acknowledged.")
+        float, typer.Option(min=0, help="Events per second; 0: as fast as possible.")
     ] = 1_000,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long.")] = SECONDS_DEFAULT,
-    events: Annotated[int, typer.Option(min=0, help="How many at most; 0: no bound.")] = 0,
+    events: Annotated[int, typer.Option(min=0, help="Maximum number of events; 0: unlimited.")] = 0,
     connections: Annotated[int, typer.Option(min=1, max=16, help="Requests in flight.")] = 4,
-    ca: Annotated[Path | None, typer.Option(help="Certificate to trust.")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Trust any certificate.")] = False,
-    seed: Annotated[int, typer.Option(help="Another seed is another fleet.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    ca: Annotated[Path | None, typer.Option(help="CA certificate.")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Skip certificate verification.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Send the simulated fleet's Sysmon events to a server at a steady rate, for a while.
 
@@ -79,7 +81,7 @@ def _watched(plan: LoadPlan, target: Target) -> LoadResult:
                 Text(
                     f"{seconds:5.1f} s  {done:>12,} events acknowledged"
                     f"  {done / max(seconds, 0.001):>9,.0f} a second"
-                    f"  {tally.waits:,} times asked to wait"
+                    f"  {tally.waits:,} backpressure responses"
                 )
             )
 
@@ -90,15 +92,15 @@ def _rows(result: LoadResult) -> list[tuple[str, str]]:
     return [
         ("seconds", f"{result.seconds:.1f}"),
         ("events acknowledged", f"{result.acknowledged:,}"),
-        ("of these known already or not kept", f"{result.known:,}"),
+        ("of these duplicates or not stored", f"{result.known:,}"),
         ("events refused", f"{result.refused:,}"),
-        ("acknowledged events a second", f"{result.events_per_s:,.0f}"),
+        ("acknowledged events per second", f"{result.events_per_s:,.0f}"),
         ("bytes an event", f"{result.bytes_per_event:,.0f}"),
         (
             "time to acknowledge, ms: p50, p95, max",
             f"{result.latency_p50_ms:.0f}, {result.latency_p95_ms:.0f},"
             f" {result.latency_max_ms:.0f}",
         ),
-        ("times asked to wait", f"{result.waits:,}"),
+        ("backpressure responses", f"{result.waits:,}"),
         ("cores used by the sender", f"{result.sender_cpu_share:.2f}"),
     ]

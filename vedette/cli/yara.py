@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True)
 
 _BY = "command line"
 
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of texts.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of rule files.")]
 
 
 @app.command("add")

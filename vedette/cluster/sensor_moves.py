@@ -88,7 +88,7 @@ def check_movable(engine: Engine, state: Database, shards: int, target: int) -> 
     if not state.name:
         raise BadRequestError("sensors are moved where the state is in PostgreSQL (state_dsn)")
     if not 1 <= target <= shards:
-        raise BadRequestError(f"there is no shard {target}: the cluster has {shards}")
+        raise BadRequestError(f"shard {target} does not exist: the cluster has {shards}")
     cold = [one.name for one in list_partitions(engine) if one.state == "cold"]
     if cold:
         raise BadRequestError(

@@ -64,7 +64,7 @@ def check_answers(found: list[Replica], answers: list[Replica], away: str) -> It
         yield Finding(
             "servers",
             "error",
-            f"{away} is no server of the cluster",
+            f"{away} is not a server of the cluster",
             f"name one of {', '.join(sorted({one.host for one in found}))}",
         )
     for one in found:

@@ -22,7 +22,7 @@ def verify(
             Finding(
                 "cluster",
                 "error",
-                f"there is no cluster {engine.capabilities.cluster!r}",
+                f"cluster {engine.capabilities.cluster!r} not found",
                 "name one of remote_servers with clickhouse_cluster",
             )
         ]

@@ -74,7 +74,7 @@ def _files(loaded: Loaded, wrong: Set[str]) -> Iterator[Finding]:
     if "feed_files" in wrong or folder is None:
         return
     if not os.access(folder, os.R_OK | os.X_OK):
-        text = f"{_named(loaded, 'feed_files')}: {folder} is no folder that can be read"
+        text = f"{_named(loaded, 'feed_files')}: {folder} is not a readable directory"
         yield Finding("files", "error", text, "make it, or leave the setting out")
 
 
@@ -152,7 +152,7 @@ def _database(name: str, dsn: str, default_port: int) -> Iterator[Finding]:
         host = where.hostname or asked.get("host", "localhost")
         port = where.port or int(asked.get("port", default_port))
     except ValueError:
-        yield Finding("databases", "error", f"{name}: is no URL", "see the reference")
+        yield Finding("databases", "error", f"{name}: is not a URL", "see the reference")
         return
     try:
         _connect(host, port)

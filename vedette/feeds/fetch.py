@@ -263,9 +263,9 @@ def _checked_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise FeedUnreachableError(f"{_shown(text)!r} is no URL: {error}") from None
+        raise FeedUnreachableError(f"{_shown(text)!r} is not a URL: {error}") from None
     if url.scheme not in ("http", "https") or not url.host:
-        raise FeedUnreachableError(f"{_shown(text)!r} is no http:// or https:// URL")
+        raise FeedUnreachableError(f"{_shown(text)!r} is not an http:// or https:// URL")
     return url
 
 

@@ -95,7 +95,7 @@ class QueryIndicators:
         self._queries.remove(query)
         feed_id, report_id = query.row["feed_id"], query.row["report_id"]
         text = f"its query is not asked any more: {problem}"
-        log.warning("a query of a feed is stopped", feed=feed_id, report=report_id, problem=text)
+        log.warning("stopped a feed query", feed=feed_id, report=report_id, problem=text)
         self._report(feed_id, report_id, text)
 
     def _in_parts(

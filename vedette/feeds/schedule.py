@@ -73,7 +73,7 @@ class Schedule:
         except (BadRequestError, UnavailableError, NotFoundError) as error:
             self._failed(feed, progress, error)
         except Exception as error:
-            log.exception("a feed could not be synchronised", feed=feed.name)
+            log.exception("feed synchronization failed", feed=feed.name)
             self._failed(feed, progress, error)
         else:
             now_us = parts.clock.now_us()
@@ -81,7 +81,7 @@ class Schedule:
             result = progress.result(is_full=is_full)
             feeds.note_synced(parts.database, feed, result, now_us=now_us, next_us=next_us)
             log.info(
-                "feed synchronised",
+                "feed synchronized",
                 feed=feed.name,
                 reports=progress.read,
                 changed=progress.changed,
@@ -105,7 +105,7 @@ class Schedule:
         next_us = self.parts.clock.now_us() + int(wait_s * _SECOND_US)
         problem = describe(error)
         feeds.note_failed(self.parts.database, feed, problem, progress.kept, next_us=next_us)
-        log.warning("a feed could not be synchronised", feed=feed.name, problem=problem)
+        log.warning("feed synchronization failed", feed=feed.name, problem=problem)
 
     def _remove_orphans(self) -> None:
         """Deletes reports that were stored for a feed while it was being deleted."""

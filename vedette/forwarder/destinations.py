@@ -97,7 +97,7 @@ def _checked_topic(given: Members) -> Members:
     if not _TOPIC.fullmatch(given["topic"]):
         raise BadRequestError("destination.topic: must be the name of a topic")
     if given.get("tls", "true") not in ("true", "false"):
-        raise BadRequestError("destination.tls: must be the text true or false")
+        raise BadRequestError("destination.tls: must be the string true or false")
     return {**given, "brokers": ",".join(brokers), "tls": given.get("tls", "true")}
 
 
@@ -163,10 +163,10 @@ def checked_members(given: Mapping[str, Any]) -> tuple[DestinationKind, Members,
         if member == "kind":
             continue
         if member not in (*kind.options, *kind.secrets):
-            raise BadRequestError(f"destination: there is no member {member[:60]!r} of {name}")
+            raise BadRequestError(f"destination: unknown field {member[:60]!r}")
         if not isinstance(value, str) or len(value) > FORWARDER_OPTION_CHARS_MAX:
             most = FORWARDER_OPTION_CHARS_MAX
-            raise BadRequestError(f"destination.{member}: must be a text of at most {most}")
+            raise BadRequestError(f"destination.{member}: must be a string of at most {most}")
         if not value.isprintable():
             raise BadRequestError(f"destination.{member}: has characters that cannot be printed")
         texts[member] = value

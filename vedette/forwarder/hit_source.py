@@ -49,7 +49,7 @@ class HitHook:
                 body = json_of(self.render(one, now_us)).decode()
             except Exception:
                 # A bug here must not keep detection from writing alerts.
-                log.exception("a hit cannot be forwarded", alert=one.detection.id)
+                log.exception("cannot forward a hit", alert=one.detection.id)
             else:
                 yield body
 

@@ -27,7 +27,9 @@ def checked_template(text: str) -> str:
         raise BadRequestError(f"path: at most {FORWARDER_PATH_CHARS_MAX} characters")
     for name in _PLACE.findall(template):
         if name not in PLACES:
-            raise BadRequestError(f"path: there is no {{{name}}}, only {', '.join(PLACES)}")
+            raise BadRequestError(
+                f"path: unknown placeholder {{{name}}}; must be one of {', '.join(PLACES)}"
+            )
     for part in template.split("/") if template else ():
         plain = _PLACE.sub("x", part)
         if not _SAFE.fullmatch(plain) or set(plain) == {"."}:

@@ -159,7 +159,7 @@ class ForwarderRounds:
         now_us = self._clock.now_us()
         wait_s = max(backoff_s(stream.failures), min(after_s, FORWARD_BACKOFF_ASKED_MAX_S))
         log.warning(
-            "a forwarder fails",
+            "a forwarder failed",
             forwarder=one.name,
             type=stream.type,
             error=error,

@@ -49,7 +49,7 @@ def check_times(outcomes: list[Outcome], until_us: int) -> None:
     for outcome in outcomes:
         time_us = outcome.time_us
         if not 0 < time_us <= until_us and not (time_us == 0 and type(outcome) is Facts):
-            raise RecordError("bad_time", f"the event's time is not believable: {_shown(time_us)}")
+            raise RecordError("bad_time", f"the event time is not plausible: {_shown(time_us)}")
 
 
 def fold(

@@ -40,4 +40,4 @@ def owned_leases(database: Database, data: Path) -> Iterator[None]:
             try:
                 end_holder(database, database.name)
             except VedetteError as error:
-                log.warning("leases stay held until they expire", reason=error.message)
+                log.warning("cannot release leases; they expire later", reason=error.message)

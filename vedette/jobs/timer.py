@@ -161,7 +161,7 @@ class Timer:
             log.exception("a background job failed", job=job.name, what=job.what)
         else:
             if self._waiting.pop(job.name, None) is not None:
-                log.info("a background job runs again", job=job.name)
+                log.info("a background job recovered", job=job.name)
         finally:
             if not has_run:
                 self._last.pop(job.name, None)
@@ -170,7 +170,7 @@ class Timer:
         now_s = time.monotonic()
         if now_s - self._waiting.get(job.name, -JOB_WAITING_LOGGED_S) >= JOB_WAITING_LOGGED_S:
             self._waiting[job.name] = now_s
-            log.warning("a background job waits", job=job.name, what=job.what, reason=reason)
+            log.warning("a background job is delayed", job=job.name, what=job.what, reason=reason)
 
 
 def _on_grid(due_s: float, job: Job) -> float:

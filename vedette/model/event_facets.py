@@ -138,7 +138,7 @@ def criteria_of(asked: Mapping[str, Sequence[str]]) -> Criteria:
 def _known(name: str) -> EventFacet:
     facet = EVENT_FACETS.get(name)
     if facet is None:
-        raise BadRequestError(f"criteria: there is no facet field {name[:60]!r}")
+        raise BadRequestError(f"criteria: unknown facet {name[:60]!r}")
     return facet
 
 
@@ -146,7 +146,7 @@ def _id(facet: EventFacet, value: str) -> str:
     match facet.reading:
         case "kind":
             if value not in facet.columns:
-                raise BadRequestError(f"criteria: {facet.name}: there is no kind {value[:40]!r}")
+                raise BadRequestError(f"criteria: {facet.name}: unknown kind {value[:40]!r}")
             return value
         case "number":
             by_word = {word.lower(): number for number, word in facet.names.items()}

@@ -84,7 +84,7 @@ class ShardRange:
 
     def __post_init__(self) -> None:
         if not self.shards or min(self.shards) < 1:
-            raise ValueError(f"{self.shards} are no shards")
+            raise ValueError(f"{self.shards} is not a number of shards")
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def switch(
     Raises BadRequestError, ForbiddenError.
     """
     if members and kind is not ActionType.HTTP:
-        raise BadRequestError(f"{min(members)}: belongs to http actions")
+        raise BadRequestError(f"{min(members)}: is only valid for http actions")
     if kind is ActionType.EMAIL:
         _switch_mail(transaction, source, enabled, by)
         return
@@ -126,7 +126,7 @@ def get(transaction: Transaction, source: Source, action_id: int, by: Editor) ->
     """Returns an action that the editor may see. Raises NotFoundError."""
     one = actions.get(transaction, source, action_id)
     if not by.is_global_admin and not _is_shared(one, by):
-        raise NotFoundError(f"there is no action {action_id}")
+        raise NotFoundError(f"action {action_id} not found")
     return one
 
 
@@ -285,7 +285,7 @@ def _receiver(
     rest."""
     unknown = sorted(set(members) - _MEMBERS - _SHOWN_ONLY)
     if unknown:
-        raise BadRequestError(f"there is no member {unknown[0][:60]!r} of an http action")
+        raise BadRequestError(f"unknown field {unknown[0][:60]!r}")
     old = None
     if known is not None and known.has_secret:
         old = opened(by.sealing, actions.sealed_secret(transaction, known.id))
@@ -307,7 +307,7 @@ def _changed(old: Receiver | None, members: Mapping[str, Any]) -> Receiver:
     given = members.get("url")
     if given is None or (old is not None and given == place_of(old.url) + _HIDDEN):
         if old is None:
-            raise BadRequestError("url: is missing")
+            raise BadRequestError("url: is required")
         new = old
     else:
         url = checked_url(given)
@@ -328,14 +328,16 @@ def _text(name: str, value: Any) -> str:
     is_good = isinstance(value, str) and len(value) <= WEBHOOK_SECRET_CHARS_MAX
     if not is_good or not all(" " <= one <= "~" for one in value):
         raise BadRequestError(
-            f"{name}: must be a text of at most {WEBHOOK_SECRET_CHARS_MAX} ASCII characters"
+            f"{name}: must be a string of at most {WEBHOOK_SECRET_CHARS_MAX} ASCII characters"
         )
     return str(value)
 
 
 def _params(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or len(value) > WEBHOOK_PARAMS_MAX:
-        raise BadRequestError(f"params: must be an object of at most {WEBHOOK_PARAMS_MAX} texts")
+        raise BadRequestError(
+            f"params: must be an object with at most {WEBHOOK_PARAMS_MAX} strings"
+        )
     return {_text("params", name): _text(f"params.{name[:40]}", one) for name, one in value.items()}
 
 
@@ -346,7 +348,7 @@ def _recipients(members: Mapping[str, Any], by: Editor) -> list[int]:
     )
     if not is_list or not wanted or len(wanted) > MAIL_RECIPIENTS_MAX:
         raise BadRequestError(
-            f"{RECIPIENTS}: must be a list of 1 to {MAIL_RECIPIENTS_MAX} ids of users"
+            f"{RECIPIENTS}: must be a list of 1 to {MAIL_RECIPIENTS_MAX} user ids"
         )
     if set(wanted) != {by.user_id}:
         require(by.caller, Deed.CHANGE_RECIPIENTS, EVERYWHERE)

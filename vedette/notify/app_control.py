@@ -57,7 +57,7 @@ class AppControlSender:
         except VedetteError as error:
             raise TargetError(error.message) from None
         if not server.is_exporting:
-            raise UnwantedError("watchlist_export is off")
+            raise UnwantedError("watchlist_export is disabled")
         values = template_values(first.notice, {}, self._public_url)
         body = fill_in(template_of("vedette", None), values)
         headers = signed_headers(body, first.key, self._clock.now_us() // 1_000_000, "")

@@ -76,7 +76,7 @@ def resolve(host: str, port: int, policy: EgressPolicy) -> list[tuple[int, str]]
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:
-        raise OSError(f"{host[:100]!r} is no host name") from None
+        raise OSError(f"{host[:100]!r} is not a host name") from None
     refusals = []
     good: list[tuple[int, str]] = []
     for family, _, _, _, place in found:
@@ -87,7 +87,7 @@ def resolve(host: str, port: int, policy: EgressPolicy) -> list[tuple[int, str]]
             good.append((family, text))
     if not good:
         raise EgressError(
-            f"{host}: {'; '.join(refusals) or 'no address'}; egress_allow names the exceptions"
+            f"{host}: {'; '.join(refusals) or 'no address'}; allow exceptions with egress_allow"
         )
     return good
 

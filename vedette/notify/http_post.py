@@ -50,9 +50,11 @@ class PostRules:
 def checked_url(text: object, name: str = "url") -> str:
     """Validates a URL for posting. Raises BadRequestError."""
     if not isinstance(text, str) or len(text) > URL_CHARS_MAX:
-        raise BadRequestError(f"{name}: must be a text of at most {URL_CHARS_MAX} characters")
+        raise BadRequestError(f"{name}: must be a string of at most {URL_CHARS_MAX} characters")
     if any(not "!" <= one <= "~" for one in text):
-        raise BadRequestError(f"{name}: has blanks or characters that a URL does not have")
+        raise BadRequestError(
+            f"{name}: contains whitespace or characters that are invalid in a URL"
+        )
     try:
         parts = urlsplit(text)
         is_good = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0

@@ -59,14 +59,14 @@ def template_of(name: str, folder: Path | None) -> Any:
     Raises BadRequestError for an unknown name, or a file that is not JSON.
     """
     if not _NAME.fullmatch(name):
-        raise BadRequestError(f"template: {name[:40]!r} is no name of a template")
+        raise BadRequestError(f"template: {name[:40]!r} is not a template name")
     own = folder / f"{name}.json" if folder is not None else None
     if own is not None and own.is_file():
         return _read(own)
     if name in BUILT_IN:
         return _built_in(name)
     raise BadRequestError(
-        f"template: there is no template {name!r}; there are {', '.join(BUILT_IN)}"
+        f"template: unknown template {name!r}; must be one of {', '.join(BUILT_IN)}"
     )
 
 

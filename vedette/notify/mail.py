@@ -100,7 +100,9 @@ class MailSender:
         Raises TargetError, RefusedError, UnwantedError."""
         to = self._address(envelopes[0])
         if not to:
-            raise UnwantedError("the user may not see the host, is disabled or has no address")
+            raise UnwantedError(
+                "the user cannot see the host, is disabled, or has no email address"
+            )
         together = list(takewhile(lambda one: self._address(one) == to, envelopes))
         notices = [one.notice for one in together]
         deliver(self._server, compose(self._server, to, notices, together[0].key))
@@ -124,7 +126,7 @@ def compose(
         message["From"] = Address("Vedette", addr_spec=server.sender)
         message["To"] = Address(addr_spec=to)
     except (ValueError, IndexError) as error:
-        raise RefusedError(f"{to[:80]!r} is no mail address: {error}") from None
+        raise RefusedError(f"{to[:80]!r} is not an email address: {error}") from None
     moment_us = now_us or max(one.created_us for one in notices)
     message["Date"] = format_datetime(datetime.fromtimestamp(moment_us / 1_000_000, UTC))
     # Identical in every attempt, so that mail programs can deduplicate.
@@ -143,7 +145,7 @@ def deliver(server: MailServer, message: EmailMessage) -> None:
     """Delivers a mail to the server. Raises TargetError, and RefusedError if the server rejects
     this mail or address."""
     if not server.host:
-        raise TargetError("there is no mail server: set smtp_host")
+        raise TargetError("no mail server configured: set smtp_host")
     place = f"{server.host}:{server.port}"
     try:
         with _session(server) as session, time_bound(lambda: session.sock, MAIL_TOTAL_S):

@@ -54,14 +54,14 @@ class MailPage:
             )
             for label, text in rows
         )
-        parts["link"] = f'<p><a href="{html.escape(link)}">The alert</a></p>' if link else ""
+        parts["link"] = f'<p><a href="{html.escape(link)}">Open alert</a></p>' if link else ""
         return self._filled("mail_section.html", parts)
 
     def _filled(self, name: str, values: Mapping[str, str]) -> str:
         try:
             return self._template(name).substitute(values)
         except KeyError as error:
-            raise TargetError(f"{name}: there is no fact {error}") from None
+            raise TargetError(f"{name}: unknown placeholder {error}") from None
         except ValueError as error:
             raise TargetError(f"{name}: {error}") from None
 

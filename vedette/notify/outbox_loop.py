@@ -132,7 +132,11 @@ class OutboxLoop:
         try:
             outbox.release(self._database, target.name, self._holder)
         except VedetteError as error:
-            log.warning("a target stays held for a while", target=target.name, error=error.message)
+            log.warning(
+                "cannot release a message target; its lease expires later",
+                target=target.name,
+                error=error.message,
+            )
         with self._lock:
             del self._running[target.name]
 
@@ -172,7 +176,7 @@ class OutboxLoop:
         try:
             done = sender.send(envelopes)
         except RefusedError as error:
-            log.warning("a message was refused", target=target.name, error=error.message)
+            log.warning("a message was rejected", target=target.name, error=error.message)
             outbox.give_up(self._database, target.name, first, error.message, self._now_us())
             self._metrics.count(kind, "refused")
             return 1
@@ -199,7 +203,7 @@ class OutboxLoop:
         failures = self._failures(target)
         wait_s = max(backoff_s(failures), min(after_s, OUTBOX_BACKOFF_ASKED_MAX_S))
         log.warning(
-            "a target of messages fails", target=target.name, error=error, again_in_s=round(wait_s)
+            "a message target failed", target=target.name, error=error, again_in_s=round(wait_s)
         )
         outbox.mark_failed(
             self._database, target.name, error, now_us, now_us + int(wait_s * _SECOND_US)

@@ -16,12 +16,12 @@ class OutboxMetrics:
         self._kinds = tuple(kinds)
         self._attempts = Counter(
             "vedette_outbox_messages",
-            "Messages by what became of them; failed ones are tried again.",
+            "Messages by outcome; failed messages are retried.",
             ["kind", "outcome"],
             registry=registry,
         )
         self._waiting = Gauge(
-            "vedette_outbox_waiting", "Messages that wait to be sent.", ["kind"], registry=registry
+            "vedette_outbox_waiting", "Messages queued for sending.", ["kind"], registry=registry
         )
         self._failing = Gauge(
             "vedette_outbox_failing_targets",
@@ -31,13 +31,13 @@ class OutboxMetrics:
         )
         self._dead = Gauge(
             "vedette_outbox_dead",
-            "Messages that were given up and wait for a person.",
+            "Dead messages, which need manual action.",
             ["kind"],
             registry=registry,
         )
         self._overflow = Gauge(
             "vedette_outbox_overflow",
-            "Messages that found the queue of their target full and were not kept.",
+            "Messages dropped because the queue of their target was full.",
             ["kind"],
             registry=registry,
         )

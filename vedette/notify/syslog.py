@@ -110,7 +110,7 @@ class SyslogSender:
         render = FORMATS[self._server.format]
         lines = [line(one.notice, self._hostname, render(one.notice)) for one in envelopes]
         if not self._server.host:
-            raise TargetError("there is no syslog server: set syslog_host")
+            raise TargetError("no syslog server configured: set syslog_host")
         try:
             if self._server.transport == "udp":
                 _send_datagrams(self._server, lines)

@@ -35,8 +35,8 @@ def trial_notice(by: str, now_us: int) -> Notice:
         source_kind=_KIND,
         source_id=_ID,
         source_name=by,
-        title="A test message of Vedette",
-        description="Somebody tries whether messages arrive. Nothing was found.",
+        title="Vedette test message",
+        description="This is a test of message delivery. It reports no detection.",
         severity=0,
         level="informational",
         created_us=now_us,
@@ -74,7 +74,7 @@ def target_of(action: Action, user_id: int) -> str:
         case ActionType.HTTP:
             return webhook_target(action)
         case ActionType.ALERT:
-            raise BadRequestError("alerts are no messages")
+            raise BadRequestError("alerts are not messages")
 
 
 def send_trial(database: Database, settings: Settings, target: str, notice: Notice) -> int:
@@ -83,7 +83,7 @@ def send_trial(database: Database, settings: Settings, target: str, notice: Noti
     is full."""
     recipient = _recipient(target)
     if target not in targets_to_try(database, settings, recipient):
-        raise NotFoundError(f"there is no target {target[:80]!r}")
+        raise NotFoundError(f"target {target[:80]!r} not found")
     action_id = _webhook(database, target).id if kind_of(target) == WEBHOOK else 0
     return enqueue_trial(database, target, notice, action_id)
 
@@ -107,4 +107,4 @@ def _webhook(database: Database, target: str) -> Action:
         for action in actions.webhooks(connection):
             if webhook_target(action) == target:
                 return action
-    raise ConflictError("no action that is on uses this webhook")
+    raise ConflictError("no enabled action uses this webhook")

@@ -72,7 +72,7 @@ class WebhookSender:
         try:
             receiver = self._receivers(first)
             if receiver is None:
-                raise UnwantedError("its action was deleted or switched off")
+                raise UnwantedError("its action was deleted or disabled")
             body = self._body(receiver, first.notice)
             url = checked_url(receiver.url)
         except UnwantedError:

@@ -61,5 +61,5 @@ class StoredReceivers:
     def _default(self) -> Receiver:
         settings = self._settings
         if not settings.webhook_url:
-            raise TargetError("the action has no receiver of its own: set webhook_url")
+            raise TargetError("the action has no URL: set webhook_url")
         return Receiver(settings.webhook_url, settings.webhook_template, settings.webhook_secret)

@@ -100,7 +100,7 @@ class CodeFlow:
         `public_url`."""
         if not urlsplit(self._public_url).netloc:
             raise UnavailableError(
-                "the setting public_url is needed to sign in with identities",
+                "the setting public_url is required for sign-in with an identity provider",
                 reason="public_url_needed",
             )
         return self._public_url + CALLBACK.format(provider.name)

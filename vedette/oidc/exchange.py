@@ -76,5 +76,5 @@ def fetch_json(
             raise ProviderRefusalError(f"{place}: HTTP {status} {said!r}")
         raise ProviderError(f"{place}: HTTP {status}")
     if not isinstance(found, dict):
-        raise ProviderError(f"{place}: the answer is no JSON object")
+        raise ProviderError(f"{place}: the response is not a JSON object")
     return found

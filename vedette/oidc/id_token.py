@@ -81,7 +81,7 @@ def public_keys(document: Mapping[str, Any]) -> tuple[PublicKey, ...]:
 def verify(text: object, keys: Iterable[PublicKey], expected: Expected) -> dict[str, Any]:
     """Returns the claims of a token. Raises IdTokenError, UnknownKeyError."""
     if not isinstance(text, str) or len(text) > PROVIDER_DOCUMENT_BYTES_MAX:
-        raise IdTokenError("there is no ID token")
+        raise IdTokenError("the ID token is missing")
     try:
         header = jws.extract_compact(text.encode(), registry=_REGISTRY).headers()
     except (JoseError, ValueError) as error:

@@ -28,7 +28,7 @@ class IngestMetrics:
         )
         self._conflicts = Counter(
             "vedette_ingest_conflicts",
-            "Records stored although another record with the same number was stored before.",
+            "Records stored despite an earlier record with the same number.",
             registry=registry,
         )
         self._queue = Gauge(
@@ -44,13 +44,13 @@ class IngestMetrics:
         )
         self._write = Histogram(
             "vedette_commit_write_seconds",
-            "Time to write a commit until it is durable.",
+            "Time until a commit is durable.",
             buckets=_SECONDS,
             registry=registry,
         )
         self._failures = Counter(
             "vedette_commit_failures",
-            "Commits that were not stored.",
+            "Failed commits.",
             registry=registry,
         )
         self._outcomes = {

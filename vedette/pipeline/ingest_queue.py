@@ -184,10 +184,10 @@ class IngestQueue:
         waiting = _Waiting(submission)
         with self._inbox_lock:
             if self._failed.is_set():
-                raise UnavailableError("the store does not take data at the moment")
+                raise UnavailableError("the store is not accepting data")
             total = self._bytes + submission.byte_count
             if self._bytes and total > self._limits.queue_bytes_max:
-                raise BusyError("more data is waiting than the queue may hold")
+                raise BusyError("the ingest queue is full")
             self._put(waiting)
             self._bytes = total
         self._meter.queued(total)
@@ -231,7 +231,7 @@ class IngestQueue:
                 try:
                     self._processor.expect(item.submission)
                 except Exception:  # `prepare` reports the failure if it persists
-                    log.exception("announcing a submission failed")
+                    log.exception("submission callback failed")
             self._expected.put(item)
 
     def _prepare_loop(self) -> None:
@@ -282,7 +282,7 @@ class IngestQueue:
 
     def _prepare(self, group: list[_Waiting]) -> None:
         if self._failed.is_set():
-            self._answer(group, UnavailableError("the store does not take data at the moment"))
+            self._answer(group, UnavailableError("the store is not accepting data"))
             return
         self._mark_durable()
         began = time.perf_counter()
@@ -353,9 +353,9 @@ class IngestQueue:
         try:
             self._processor.recover(self._numbers.first_uncertain())
         except VedetteError as error:
-            log.warning("ingest is still unavailable", reason=str(error))
+            log.warning("ingest still unavailable", reason=str(error))
         except Exception:
-            log.exception("recovering from the store failed")
+            log.exception("recovery of ingest failed")
         else:
             self._numbers.recovered()
             self._failed.clear()

@@ -127,7 +127,7 @@ def judged_rules(documents: list[NewSigmaRule]) -> list[JudgedRule]:
             else:
                 correlations.append(decoded_correlation(one.compiled.encode()))
         except CodecError as error:
-            log.error("a rule cannot be read", rule=one.id, error=str(error))
+            log.error("cannot load a rule", rule=one.id, error=str(error))
     return narrowed_rules(found, filters, correlations)
 
 

@@ -131,11 +131,11 @@ def check_unchanged(was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raises StaleError and BadRequestError like `Sent.check_unchanged`."""
     for name in was:
         if name not in now:
-            raise BadRequestError(f"was: there is no member {str(name)[:60]!r} of the record")
+            raise BadRequestError(f"was: unknown field {str(name)[:60]!r}")
     changed = {name: now[name] for name, value in was.items() if now[name] != value}
     if changed:
         raise StaleError(
-            f"{', '.join(changed)}: somebody else has changed it since you read it", changed
+            f"{', '.join(changed)}: changed by another user since you read it", changed
         )
 
 

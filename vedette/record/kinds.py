@@ -45,7 +45,7 @@ class text(GroupedMetadata):  # noqa: N801 - reads like the other kinds
 def _without_zero(value: str) -> str:
     """Raises ValueError for a zero byte, which PostgreSQL cannot store."""
     if "\x00" in value:
-        raise ValueError("has a zero byte")
+        raise ValueError("contains a null byte")
     return value
 
 
@@ -72,7 +72,7 @@ NAME_FORMAT: Final = "name"
 def _shown_name(value: str) -> str:
     """Raises ValueError for a name that is blank or not printable."""
     if not value.strip() or not value.isprintable():
-        raise ValueError("must have printable characters, and not spaces alone")
+        raise ValueError("must contain only printable characters and not be blank")
     return value
 
 

@@ -33,7 +33,7 @@ def approving_reach(
     entry that does not exist."""
     listed = entries(database)
     if without and without not in {one.id for one in listed}:
-        raise BadRequestError(f"without: there is no approved address {without}")
+        raise BadRequestError(f"without: approved address {without} not found")
     networks = [ip_network(one.network) for one in listed if one.id != without]
     found = [
         one

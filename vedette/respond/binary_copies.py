@@ -76,7 +76,7 @@ class WrongOffsetError(Exception):
     """A piece does not follow the previous ones; `received` is the expected offset."""
 
     def __init__(self, received: int) -> None:
-        super().__init__(f"{received} bytes are there")
+        super().__init__(f"{received} bytes are stored")
         self.received = received
 
 
@@ -145,16 +145,16 @@ class BinaryCopies:
         try:
             offered = OfferedFile(**orjson.loads(draft.with_suffix(".offer").read_bytes()))
         except FileNotFoundError:
-            raise NotFoundError(f"file {sha256} was not asked for: offer it first") from None
+            raise NotFoundError(f"file {sha256} was not requested; offer it first") from None
         received = draft.stat().st_size
         if offset != received:
             raise WrongOffsetError(received)
         if received + len(piece) > offered.copied:
-            raise BadRequestError(f"{offered.copied} bytes of this file are wanted, and no more")
+            raise BadRequestError(f"{offered.copied} bytes of this file are accepted")
         if len(piece) > self._room(sensor_id):
             self._space.make(sensor_id, len(piece), self._arrived())
         if len(piece) > self._room(sensor_id):
-            raise BusyError("there is no room for more copies of programs")
+            raise BusyError("no space for more copies of programs")
         with draft.open("ab") as file:
             file.write(piece)
             file.flush()
@@ -180,7 +180,7 @@ class BinaryCopies:
         key = BlobKey("binaries", hashlib.sha256(content).hexdigest())
         wanted = 0 if stored_files.is_known(self._database, key.sha256) else len(content)
         if wanted and self._space.make_for_all(wanted, self._arrived()) < wanted:
-            raise BusyError("there is no room for more copies of programs")
+            raise BusyError("no space for more copies of programs")
         md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
         size = len(content)
         whose = Added.SHARED if shared else Added.FOR_ADMINISTRATORS
@@ -190,7 +190,7 @@ class BinaryCopies:
             stored_files.add_by_operator(self._database, file, now_us)
             if self._is_kept(file):
                 return file
-        raise BusyError("copies of this file make room for others all the time")
+        raise BusyError("copies of this file are evicted too often")
 
     def copied(self, digests: Collection[str], scope: Scope) -> dict[str, int]:
         """Maps each file (MD5 or SHA-256, lower case) to the number of bytes that the scope can
@@ -247,7 +247,7 @@ class BinaryCopies:
         sha256, md5 = _hashes(draft)
         if is_whole and (sha256 != offered.sha256 or offered.md5 not in ("", md5)):
             self._drop(draft)
-            raise BadRequestError("the file is not what was offered", reason="hash_mismatch")
+            raise BadRequestError("the file does not match the offer", reason="hash_mismatch")
         stored = StoredFile(
             sha256=offered.sha256,
             sensor_id=0 if is_whole else sensor_id,

@@ -124,7 +124,7 @@ class BinaryReading:
             ) as content:
                 facts = self._reader.read(content, file.copied, is_whole=file.copied == file.size)
         except (NotFoundError, DamagedBlobError) as error:
-            log.warning("a copy of a program cannot be read", sha256=file.sha256, error=str(error))
+            log.warning("cannot read a copy of a program", sha256=file.sha256, error=str(error))
         else:
             icon = self._store_icon(facts.icon)
             now_us = self._clock.now_us()
@@ -144,8 +144,7 @@ class BinaryReading:
         digests = {one.name: one.digest for one in self._rules}
         for name in found.stopped:
             problem = (
-                f"stopped: it took over {YARA_RULE_S} s, or too much memory, on the file "
-                f"{file.sha256}"
+                f"stopped: exceeded {YARA_RULE_S} s or the memory limit on the file {file.sha256}"
             )
             log.warning("YARA rules are stopped", name=name, sha256=file.sha256)
             yara_rules.stop(self._database, name, digests[name], problem)

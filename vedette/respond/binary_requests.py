@@ -95,14 +95,14 @@ def _able(database: Database, sensor_ids: Sequence[int], caller: Principal) -> l
     ]
     if not senders:
         raise ConflictError(
-            "no host that has the file has a sensor which can send it", reason="no_sensor"
+            "no host with the file has a sensor that can send it", reason="no_sensor"
         )
     able = [one for one in senders if binary_orders.sends_orders(one.options)]
     if not able:
         names = ", ".join(sorted({one.group for one in senders}))
         raise ConflictError(
-            f"sensors of {names} send no files: an administrator of the group sets its "
-            "`binary_orders` to asked",
+            f"sensors of {names} send no files: an administrator of the group must "
+            "set `binary_orders` to asked",
             reason="orders_off",
         )
     return able

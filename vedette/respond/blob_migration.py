@@ -56,10 +56,10 @@ class BlobMigration:
         try:
             self._is_done = all(self._move_from(store, budget) for store in self._blobs.older)
         except UnavailableError as error:
-            log.warning("files cannot be moved to the blob store", reason=error.message)
+            log.warning("cannot move files to the blob store", reason=error.message)
             self._paused_until_s = time.monotonic() + BLOBS_MOVE_PAUSE_S
         if budget.files:
-            log.info("files were moved to the blob store", files=budget.files, bytes=budget.bytes)
+            log.info("moved files to the blob store", files=budget.files, bytes=budget.bytes)
         return self._is_done
 
     def _move_from(self, store: OlderStore, budget: "_Budget") -> bool:
@@ -84,7 +84,7 @@ class BlobMigration:
             return
         except DamagedBlobError:
             self._damaged.add(key)
-            log.error("a file is damaged and stays where it is", blob=str(key))
+            log.error("a file is damaged and was not moved", blob=str(key))
             return
         store.delete(key)
 

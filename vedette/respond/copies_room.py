@@ -94,7 +94,7 @@ class CopiesRoom:
                 return
 
     def _evict(self, file: StoredFile, group_id: int) -> None:
-        log.info("a copy of a program makes room", sha256=file.sha256, group_id=group_id)
+        log.info("evicting a copy of a program", sha256=file.sha256, group_id=group_id)
         if not stored_files.release(self._database, file, group_id):
             return
         # Delete the bytes first: after a crash in between, the row remains and the eviction is

@@ -53,7 +53,7 @@ def is_plain_url(url: str) -> bool:
 def _checked_name(name: str) -> str:
     """Returns the name. Raises BadRequestError unless it is a plain file or host name."""
     if not _PLAIN.fullmatch(name):
-        raise BadRequestError(f"{name[:80]!r} cannot stand in an installer")
+        raise BadRequestError(f"{name[:80]!r} cannot be used in an installer")
     return name
 
 
@@ -69,7 +69,7 @@ def settings_text(settings: SensorSettings, data_dir: str) -> str:
     }
     for name, value in members.items():
         if not value.isprintable() or value != value.strip():
-            raise BadRequestError(f"{name}: cannot stand in a settings file")
+            raise BadRequestError(f"{name}: cannot be used in a settings file")
     return "[sensor]\n" + "".join(f"{name} = {value}\n" for name, value in members.items())
 
 

@@ -64,7 +64,7 @@ def open_sensor_package(database: Database, blobs: BlobStore, sha256: str) -> IO
         package = sensor_packages.package_of(database, os_type)
         if package is not None and package.sha256 == sha256:
             return open_verified(blobs, BlobKey("packages", sha256))
-    raise NotFoundError(f"there is no sensor package {sha256[:64]!r}")
+    raise NotFoundError(f"sensor package {sha256[:64]!r} not found")
 
 
 @contextmanager

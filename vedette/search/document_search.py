@@ -115,7 +115,7 @@ def _sort_column(kind: Kind, name: str) -> str:
     known = kind.catalogue.find(name)
     column = known.sources[0] if known is not None and known.sources else ""
     if column not in kind.sortable:
-        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
+        raise BadRequestError(f"sort: cannot sort results by {name[:60]!r}")
     return column
 
 

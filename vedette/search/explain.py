@@ -194,13 +194,13 @@ def _term(match: Match, counter: _Counter) -> Term:
 def _hints(match: Match) -> Iterator[str]:
     leaf = match.leaf
     if not match.tests:
-        yield "can never match: nothing stored has this form"
+        yield "never matches: no stored value has this form"
     if isinstance(leaf.value, Text) and begins_wild(leaf.value.source):
-        yield "begins with a wildcard: no index can narrow it"
+        yield "begins with a wildcard: cannot use an index"
     elif match.tests and not _is_indexed(match):
-        yield "is not narrowed by an index: combine it with a term that is"
+        yield "does not use an index: combine it with a term that does"
     if leaf.field is None:
-        yield f"names no field: {len(match.tests)} tests are tried; name the field you mean"
+        yield f"has no field: runs {len(match.tests)} tests; specify the field"
 
 
 def _is_indexed(match: Match) -> bool:

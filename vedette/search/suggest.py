@@ -61,7 +61,7 @@ def suggest(
     facets within the scope, so they reveal nothing about hosts that the caller may not see. Raises
     BadRequestError."""
     if index not in CATALOGUES:
-        raise BadRequestError(f"index: {index[:40]!r} is none of {', '.join(CATALOGUES)}")
+        raise BadRequestError(f"index: {index[:40]!r} is not one of {', '.join(CATALOGUES)}")
     before = query[: max(0, at)]
     found = _WORD.search(before)
     if found is None:

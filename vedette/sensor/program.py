@@ -164,7 +164,7 @@ class Program:
         try:
             self._guard.check()
         except OSError as error:
-            _log.warning("the guard does not start: %s", error)
+            _log.warning("cannot start the guard: %s", error)
 
     def _stop(self, checking: threading.Thread, sending: threading.Thread) -> None:
         """Restores the changes to the host first, then flushes events to disk."""

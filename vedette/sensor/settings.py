@@ -141,5 +141,5 @@ def _disk_bytes(number: int) -> int:
 
 def _audit(mode: str) -> str:
     if mode not in AUDIT_MODES:
-        raise ValueError(f"audit is none of {', '.join(AUDIT_MODES)}")
+        raise ValueError(f"audit is not one of {', '.join(AUDIT_MODES)}")
     return mode

@@ -59,21 +59,21 @@ class Forwarding:
         try:
             answer = await (await self._client(to)).post(PATH, content=body, headers=headers)
         except (httpx.HTTPError, OSError) as error:
-            log.warning("a server was not reached", url=to.url, reason=repr(error))
-            raise UnavailableError("the server that has these hosts cannot be reached") from error
+            log.warning("cannot reach a server", url=to.url, reason=repr(error))
+            raise UnavailableError("cannot reach the server that owns these hosts") from error
         if answer.status_code == 429:
-            raise BusyError("the server that has these hosts has more data than it may hold")
+            raise BusyError("the ingest queue of the server that owns these hosts is full")
         if answer.status_code != 200:
-            log.warning("a server refused records", url=to.url, status=answer.status_code)
-            raise UnavailableError("the server that has these hosts does not take them now")
+            log.warning("a server rejected records", url=to.url, status=answer.status_code)
+            raise UnavailableError("the server that owns these hosts does not accept them now")
         try:
             return msgspec.msgpack.decode(answer.content, type=Receipt)
         except msgspec.DecodeError as error:
-            raise UnavailableError("the answer of another server cannot be read") from error
+            raise UnavailableError("invalid response from another server") from error
 
     async def _client(self, to: RunningServer) -> httpx.AsyncClient:
         if to.url.startswith("https:") and not to.certificate:
-            raise UnavailableError("the server that has these hosts is starting")
+            raise UnavailableError("the server that owns these hosts is starting")
         key = to.url, to.certificate
         client = self._clients.get(key)
         if client is None:

@@ -66,7 +66,9 @@ class HostRouter:
                 return merged.receipt
             self._learn(names, merged.elsewhere)
             places = self._places_of(merged.elsewhere)
-        raise UnavailableError("hosts of these records are changing servers", reason="moving")
+        raise UnavailableError(
+            "the hosts of these records are moving between servers", reason="moving"
+        )
 
     async def submit_in_order(self, submission: Submission, queued: Callable[[], None]) -> Receipt:
         """Like `submit`, for a part of an import. The next part waits until this one is stored,
@@ -87,7 +89,7 @@ class HostRouter:
             return ""
         owner = self._membership.owner(slot)
         if owner is None:
-            raise UnavailableError("no server has these hosts at the moment", reason="moving")
+            raise UnavailableError("no server owns these hosts", reason="moving")
         return "" if owner.id == self._membership.id else owner.id
 
     def _places_of(self, elsewhere: dict[int, set[int]]) -> _Places:
@@ -123,7 +125,7 @@ class HostRouter:
             return await self._ingest_queue.submit(portion)
         to = self._membership.view.servers.get(server)
         if to is None:
-            raise UnavailableError("the server that had these hosts has ended", reason="moving")
+            raise UnavailableError("the server that owned these hosts has stopped", reason="moving")
         return await self._forwarding.send(self._membership.id, to, portion)
 
 

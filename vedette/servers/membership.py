@@ -135,14 +135,17 @@ class Membership:
             try:
                 server_list.leave(self._database, self._id)
             except VedetteError as error:
-                log.warning("other servers take over when the lease is over", reason=str(error))
+                log.warning(
+                    "cannot release the lease; other servers take over when it expires",
+                    reason=str(error),
+                )
 
     def fence_us(self) -> int:
         """Returns the end of the lease by the database's clock: until then, no other server can
         store this server's records. Raises LeaseLostError after it."""
         with self._lock:
             if not self._id or time.monotonic() >= self._until_s:
-                raise LeaseLostError("the lease of this server is over")
+                raise LeaseLostError("the lease of this server has expired")
             return self._until_us
 
     def uncertain_until_s(self) -> float:
@@ -175,7 +178,7 @@ class Membership:
             try:
                 self._beat()
             except VedetteError as error:
-                log.warning("the lease was not renewed", reason=str(error))
+                log.warning("lease renewal failed", reason=str(error))
             except Exception:
                 log.exception("the heartbeat failed")
 
@@ -186,7 +189,7 @@ class Membership:
             with self._lock:
                 if until_us is None and self._id == own_id:
                     self._id = ""
-                    log.error("other servers have ended this one; it begins anew", server=own_id)
+                    log.error("removed by other servers; rejoining", server=own_id)
                 elif until_us is not None:
                     self._until_us, self._until_s = until_us, began_s + self._lease_s
         ended = server_list.end_expired(self._database)
@@ -204,9 +207,9 @@ class Membership:
             try:
                 self._share()
             except UnavailableError as error:
-                log.warning("slots of hosts stay as they are", reason=str(error))
+                log.warning("host slots unchanged", reason=str(error))
             except Exception:
-                log.exception("sharing out slots of hosts failed")
+                log.exception("assigning host slots failed")
 
     def _share(self) -> None:
         assert self._intervals is not None

@@ -54,7 +54,7 @@ class ServerTokens:
         scheme, _, rest = header.partition(" ")
         fields = rest.split(" ")
         if scheme != SCHEME or len(fields) != _FIELDS or not rest.isascii():
-            raise UnauthorizedError("another server has to sign this request")
+            raise UnauthorizedError("the request is not signed by another server")
         sender, to, sent_us, digest, mac = fields
         if not hmac.compare_digest(self._mac((sender, to, sent_us, digest)), mac):
             raise UnauthorizedError("the signature is wrong")

@@ -114,6 +114,6 @@ class SharedNumbers:
                     commit_numbers.end(self._database, waiting)
                 waiting = set()
             except VedetteError as error:
-                log.warning("followers wait for commits that are over", reason=str(error))
+                log.warning("followers wait for finished commits", reason=str(error))
             if is_last:
                 return

@@ -31,7 +31,7 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
         if not _is_network(proxy):
             yield Conflict(
                 ("trusted_proxies",),
-                f"trusted_proxies: {proxy!r} is no address and no block such as 10.0.0.0/8",
+                f"trusted_proxies: {proxy!r} is not an address and no block such as 10.0.0.0/8",
             )
     if settings.proxy_protocol:
         yield from _of_proxy_protocol(settings)
@@ -40,7 +40,7 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
         if not _is_network(network):
             yield Conflict(
                 ("egress_allow",),
-                f"egress_allow: {network!r} is no address and no network, as 10.0.0.0/8",
+                f"egress_allow: {network!r} is not an address and no network, as 10.0.0.0/8",
             )
     for entry in settings.keep:
         if entry != "default" and not re.fullmatch(r".+:(\*|\d+)", entry):
@@ -52,11 +52,9 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
 
 def _of_tls(settings: Settings) -> Iterator[Conflict]:
     if (settings.tls_cert is None) != (settings.tls_key is None):
-        yield Conflict(("tls_cert", "tls_key"), "tls_cert, tls_key: give both or none")
+        yield Conflict(("tls_cert", "tls_key"), "tls_cert, tls_key: set both or neither")
     if settings.http and settings.tls_cert is not None:
-        yield Conflict(
-            ("http", "tls_cert"), "http: a certificate is given as well; choose one of the two"
-        )
+        yield Conflict(("http", "tls_cert"), "http: cannot be combined with a certificate")
     if settings.http and not settings.http_anywhere and not _is_loopback(settings.listen_host):
         yield Conflict(
             ("http", "listen_host", "http_anywhere"),
@@ -68,7 +66,7 @@ def _of_tls(settings: Settings) -> Iterator[Conflict]:
 def _of_proxy_protocol(settings: Settings) -> Iterator[Conflict]:
     names = ("proxy_protocol", "trusted_proxies")
     if not settings.trusted_proxies:
-        yield Conflict(names, "proxy_protocol: name the proxies in trusted_proxies")
+        yield Conflict(names, "proxy_protocol: requires trusted_proxies")
     for proxy in filter(_is_network, settings.trusted_proxies):
         network = ipaddress.ip_network(proxy, strict=False)
         if any(own.version == network.version and own in network for own in _OWN_ADDRESSES):
@@ -81,7 +79,7 @@ def _of_proxy_protocol(settings: Settings) -> Iterator[Conflict]:
 
 def _of_bucket(settings: Settings) -> Iterator[Conflict]:
     if settings.blob_endpoint and not settings.blob_bucket:
-        yield Conflict(("blob_endpoint", "blob_bucket"), "blob_endpoint: give blob_bucket as well")
+        yield Conflict(("blob_endpoint", "blob_bucket"), "blob_endpoint: requires blob_bucket")
     if settings.blob_endpoint and not re.fullmatch(r"https?://[^/@\s]+/?", settings.blob_endpoint):
         yield Conflict(
             ("blob_endpoint",),

@@ -169,7 +169,7 @@ def _named(layer: Iterable[tuple[str, object, Origin]]) -> Given:
 
 def _refuse_twice(setting: Setting, values: Given, origin: Origin) -> None:
     if setting.name in values:
-        raise SettingsError(f"{origin.place}: {setting.name}: given twice, by two names")
+        raise SettingsError(f"{origin.place}: {setting.name}: set twice, under two names")
 
 
 def _config_path(
@@ -238,7 +238,7 @@ def _known(name: str, origin: Origin) -> Setting:
     nearest = difflib.get_close_matches(name, catalogue(), n=1)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
     place = origin.place if origin.place.endswith(f" {name}") else f"{origin.place}: {name}"
-    raise SettingsError(f"{place}: there is no such setting{hint}")
+    raise SettingsError(f"{place}: unknown setting{hint}")
 
 
 def _typed(setting: Setting, value: object, origin: Origin) -> Any:
@@ -275,7 +275,7 @@ def _converted(kind: Any, unit: str, value: object) -> object:
         return Path(value) if str(value) or kind is Path else None
     if get_origin(kind) is tuple:
         return _texts(value)
-    raise ValueError("must be a text")
+    raise ValueError("must be a string")
 
 
 def _choice(choices: tuple[str, ...], value: object) -> object:
@@ -302,7 +302,7 @@ def _number(value: object, unit: str) -> int:
         if value.strip().isdecimal():
             return int(value)
     if unit == "bytes":
-        raise ValueError('must be a number of bytes, as in 1048576 or "64 MiB"')
+        raise ValueError('must be a number of bytes, such as 1048576 or "64 MiB"')
     raise ValueError(f"must be a whole number{unit and ' of ' + unit}")
 
 
@@ -311,4 +311,4 @@ def _texts(value: object) -> tuple[str, ...]:
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise ValueError("must be a list of texts")
+    raise ValueError("must be a list of strings")

@@ -88,7 +88,7 @@ def _current(database: Database) -> Iterator[Connection]:
             groups.create_defaults(connection)
             yield connection
     except (UnavailableError, DBAPIError) as error:
-        raise StartError(f"the state database cannot be used: {_cause(error)}") from error
+        raise StartError(f"cannot use the state database: {_cause(error)}") from error
 
 
 def is_unused(database: Database) -> bool:
@@ -99,7 +99,7 @@ def is_unused(database: Database) -> bool:
                 select(func.count()).select_from(USER)
             )
     except (UnavailableError, DBAPIError) as error:
-        raise StartError(f"the state database cannot be used: {_cause(error)}") from error
+        raise StartError(f"cannot use the state database: {_cause(error)}") from error
 
 
 def check_current(database: Database) -> None:
@@ -109,18 +109,18 @@ def check_current(database: Database) -> None:
         with database.reading() as connection:
             found = _revision(connection)
     except (UnavailableError, DBAPIError) as error:
-        raise StartError(f"the state database cannot be used: {_cause(error)}") from error
+        raise StartError(f"cannot use the state database: {_cause(error)}") from error
     if found is None:
-        raise StartError("the state database is empty: start the server on it once")
+        raise StartError("the state database is empty; start the server on it once")
     _refuse_unknown(found)
     if found != newest_revision():
-        raise StartError("the state database is of an older version: start the server on it once")
+        raise StartError("the state database has an older schema; start the server on it once")
 
 
 def _refuse_half(connection: Connection) -> None:
     if inspect(connection).has_table(MOVE_TABLE):
         raise StartError(
-            "a state is being moved into this database, and not all of it is there: run `vedette "
+            "a state migration into this database is incomplete; run `vedette "
             "cluster migrate-state` again"
         )
 

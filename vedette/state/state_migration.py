@@ -72,7 +72,7 @@ def move(
     """
     identity = load_identity(source)
     if identity is None:
-        raise BadRequestError("the state database was never used: start a server on it once")
+        raise BadRequestError("the state database is empty; start a server on it once")
     with source.writing() as from_here:
         _begin(from_here, target, identity.store_id)
         for table in _moved(from_here):
@@ -152,7 +152,7 @@ def _check_row(table: Table, row: Any) -> None:
                 f"{one.name} {row._mapping[one.name]!r}" for one in table.primary_key.columns
             )
             raise BadRequestError(
-                f"table {table.name}, {keys}: {column.name} has a zero byte, which PostgreSQL "
+                f"table {table.name}, {keys}: {column.name} contains a null byte, which PostgreSQL "
                 "cannot hold: change it on the old server"
             )
 

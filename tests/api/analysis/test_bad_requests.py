@@ -45,8 +45,8 @@ def test_a_read_that_cannot_be_understood_is_400_with_the_name(
     [
         ({}, "criteria"),
         ({"criteria": []}, "criteria"),
-        ({"criteria": {"no_such_field": ["x"]}}, "criteria: there is no facet field"),
-        ({"criteria": {"no_such_field": []}}, "criteria: there is no facet field"),
+        ({"criteria": {"no_such_field": ["x"]}}, "criteria: unknown facet"),
+        ({"criteria": {"no_such_field": []}}, "criteria: unknown facet"),
         ({"criteria": {"directory": "x"}}, "criteria: directory"),
         ({"criteria": {"directory": [None]}}, "criteria: directory"),
         ({"criteria": {"event_type": ["dnsquery"]}}, "criteria: event_type"),

@@ -64,7 +64,7 @@ def test_a_correlation_of_an_unknown_rule_is_blocked_until_the_rule_comes(
     database: Database,
 ) -> None:
     _add(database, MANY)
-    blocked = ("blocked", "no_base_rule", "there is no rule logon_fails")
+    blocked = ("blocked", "no_base_rule", "rule logon_fails not found")
     assert _state(database, MANY_ID) == blocked
     _add(database, LOGON)
     assert _state(database, MANY_ID) == ("in_force", "", "")
@@ -88,7 +88,7 @@ def test_a_rule_that_is_off_by_its_level_blocks_its_correlation(database: Databa
 
 def test_an_order_needs_all_rules_and_what_is_above_needs_the_order(database: Database) -> None:
     _add(database, LOGON, BOTH, ABOVE)
-    assert _state(database, BOTH_ID)[::2] == ("blocked", "there is no rule shell_starts")
+    assert _state(database, BOTH_ID)[::2] == ("blocked", "rule shell_starts not found")
     assert _state(database, ABOVE_ID)[::2] == (
         "blocked",
         "rule 'A logon fails, then a shell starts' cannot fire",

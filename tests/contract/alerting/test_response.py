@@ -127,7 +127,7 @@ def test_there_is_a_limit_an_hour(
     policy(database, hour_max=1)
     fire(writer, responder, [detection(n, sensor_id=n) for n in (1, 2)])
     assert isolated(database) == [1]
-    assert record(database)[1] == ("SKIPPED", "1 in an hour: the limit")
+    assert record(database)[1] == ("SKIPPED", "1 per hour: limit reached")
     clock.advance(HOUR_S + 1)
     fire(writer, responder, [detection(5, sensor_id=2, time_us=clock.now_us())])
     assert isolated(database) == [1, 2]
@@ -203,7 +203,7 @@ def test_a_file_of_many_hosts_is_not_banned(
     write_commit(engine, Commit(binaries=rows))
     fire(writer, responder, [detection(1, md5=MD5)])
     assert banned(database) == []
-    assert record(database) == [("SKIPPED", "3 hosts have the file: it may be the system's")]
+    assert record(database) == [("SKIPPED", "3 hosts have the file: it may be a system file")]
 
 
 @pytest.mark.parametrize("step", ["begin", "change", "finish"])

@@ -391,7 +391,7 @@ def test_a_query_that_never_ends_is_stopped_and_named(
     follower.commit(1, process_md5=MD5, process_name="evil.exe", path="c:\\evil.exe")
 
     def never(*_: Any) -> Any:
-        raise UnavailableError("the search took longer than allowed", reason="deadline")
+        raise UnavailableError("the search exceeded its time limit", reason="deadline")
 
     with monkeypatch.context() as patch:
         patch.setattr(indicator_queries, "segments_matching", never)

@@ -42,8 +42,8 @@ def test_each_kind_is_tried_at_once(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert found.output.count("sent to") == 3
     assert box.recipients == ["ann@corp.example"]
-    assert b"A test message of Vedette" in lines[0]
-    assert json.loads(got.posts[0].body)["text"].startswith("A test message")
+    assert b"Vedette test message" in lines[0]
+    assert json.loads(got.posts[0].body)["text"].startswith("Vedette test message")
     assert "key=1" not in found.output
 
 

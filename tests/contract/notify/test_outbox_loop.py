@@ -226,7 +226,7 @@ def test_what_nobody_wants_any_more_is_discarded_with_the_reason(
         assert loop.until(lambda: waiting(database) == 0)
     found = outbox.messages(database, MessageState.DISCARDED)
     assert len(found) == 2
-    assert all("switched off" in one.error for one in found)
+    assert all("disabled" in one.error for one in found)
     assert receiver.posts == []
 
 

@@ -82,7 +82,7 @@ def test_a_user_with_too_many_searches_gets_the_limit(pool: SearchPool) -> None:
             asyncio.ensure_future(pool.run("ann", stays, gate.work("x"), 30)) for _ in range(5)
         ]
         await gate.wait_for(2)
-        with pytest.raises(BusyError, match="the limit is 5") as refused:
+        with pytest.raises(BusyError, match="limit 5") as refused:
             await pool.run("ann", stays, gate.work("x"), 30)
         assert refused.value.reason == USER_LIMIT
         gate.opened.set()

@@ -139,7 +139,7 @@ def test_a_removed_head_is_found(database: Database) -> None:
     users.add(database, users.NewUser("bob"), NOW_US)
     with database.writing() as connection:
         connection.execute(delete(AUDIT_HEAD))
-    assert audit_trail.verify(database).fault == "its head is missing"
+    assert audit_trail.verify(database).fault == "the head is missing"
 
 
 def test_a_whole_chain_made_anew_is_found_by_a_head_kept_elsewhere(database: Database) -> None:

@@ -29,7 +29,7 @@ def test_a_move_goes_through_its_steps_and_changes_the_map_at_one(database: Data
     first = view(database)
     assert (first.held, first.hidden) == ({one}, {target: [one]})
     assert [row.slot for row in slots.all_slots(database) if row.held] == [slot_of(one)]
-    with pytest.raises(ConflictError, match="other sensors are being moved"):
+    with pytest.raises(ConflictError, match="another move of sensors is in progress"):
         shard_moves.begin(database, [SensorMove(one + 1, 1, 2, "copy")])
     shard_moves.swap(database, shard_moves.under_way(database))
     second = view(database)

@@ -86,7 +86,7 @@ def test_the_dead_are_kept_for_a_while_and_then_removed(database: Database, owne
     gone_us = NOW_US + (TTL_S + 6 + STREAM_TOMBSTONE_S) * SECOND_US
     assert streams.remove_dead(database, TTL_S, gone_us - 10 * SECOND_US) == 0
     assert streams.remove_dead(database, TTL_S, gone_us) == 1
-    with pytest.raises(NotFoundError, match="no stream"):
+    with pytest.raises(NotFoundError, match="not found"):
         streams.load(database, owner, stream.id, TTL_S, gone_us)
     assert streams.load(database, owner, stays.id, TTL_S, gone_us).is_persistent
 

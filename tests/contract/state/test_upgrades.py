@@ -142,7 +142,7 @@ def is_untouched(database: Database) -> bool:
 def test_an_upgrade_keeps_all_rows_and_goes_on(
     filled: Rows, later: Path, database: Database, first: FirstCredentials
 ) -> None:
-    with pytest.raises(StartError, match="older version: start the server on it once"):
+    with pytest.raises(StartError, match="older schema; start the server on it once"):
         check_current(database)
     assert start(database, NOW_US) is None, "there are users, so no credentials are made"
     check_current(database)

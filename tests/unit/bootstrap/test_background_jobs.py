@@ -123,8 +123,8 @@ def test_a_job_that_waits_for_a_database_is_told_once_and_when_it_runs_again(
             assert ran.wait(WAIT_S)
     lines = [(one["event"], one["log_level"], one.get("reason", "")) for one in logs]
     assert lines == [
-        ("a background job waits", "warning", "the store is away"),
-        ("a background job runs again", "info", ""),
+        ("a background job is delayed", "warning", "the store is away"),
+        ("a background job recovered", "info", ""),
     ]
 
 

@@ -150,20 +150,20 @@ def test_a_team_gives_its_members_a_role(data: Path) -> None:
     ("arguments", "message"),
     [
         (("user", "add", "two words"), "a user name must begin with"),
-        (("user", "add", "admin"), "there is a user 'admin' already"),
-        (("user", "add", "a", "--team", "nope"), "--team nope: there is no such team"),
+        (("user", "add", "admin"), "user 'admin' already exists"),
+        (("user", "add", "a", "--team", "nope"), "--team nope: unknown team"),
         (("user", "change", "admin", "--team", "a", "--no-teams"), "--team and --no-teams"),
         (("user", "disable", "admin"), "administrator must remain"),
-        (("user", "change", "nobody"), "there is no user 'nobody'"),
-        (("team", "remove", "nope"), "there is no team 'nope'"),
-        (("group", "rename", "nope", "x"), "no sensor group 'nope'"),
+        (("user", "change", "nobody"), "user 'nobody' not found"),
+        (("team", "remove", "nope"), "team 'nope' not found"),
+        (("group", "rename", "nope", "x"), "sensor group 'nope' not found"),
         (("group", "remove", "Default Group"), "default group cannot be deleted"),
         (("user", "remove", "admin"), "administrator must remain"),
-        (("token", "issue"), "choose one"),
-        (("token", "issue", "--ingest", "--user", "admin"), "choose one"),
-        (("token", "issue", "--ingest", "--group", "nope"), "no sensor group 'nope'"),
-        (("token", "revoke", "nope"), "there is no token 'nope'"),
-        (("team", "add", "soc", "--access", "Default Group=king"), "write GROUP=ROLE"),
+        (("token", "issue"), "specify either"),
+        (("token", "issue", "--ingest", "--user", "admin"), "specify either"),
+        (("token", "issue", "--ingest", "--group", "nope"), "sensor group 'nope' not found"),
+        (("token", "revoke", "nope"), "token 'nope' not found"),
+        (("team", "add", "soc", "--access", "Default Group=king"), "must be GROUP=ROLE"),
         (("group", "add", "Default Group"), "already"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_refusal_is_one_line_and_exit_code_2(
 def test_a_directory_without_a_server_is_refused_and_left_empty(tmp_path: Path) -> None:
     result = _run("user", "list", "--data", tmp_path)
     assert result.exit_code == 2
-    assert "there is no server data" in result.stderr
+    assert "no server data" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -218,7 +218,7 @@ def test_config_show_says_meaning_unit_and_default(tmp_path: Path) -> None:
         (("--port", "99999"), "--port: listen_port: must be at most"),
         (("--host", "0.0.0.0", "--http"), "--http: http: tokens would cross"),
         (("--set", "listen_port=x"), "--set listen_port: listen_port: must be"),
-        (("--set", "nope=1"), "--set nope: there is no such setting"),
+        (("--set", "nope=1"), "--set nope: unknown setting"),
         (("--set", "listen-port=1", "--port", "99999"), "--port: listen_port"),
     ],
 )
@@ -295,7 +295,7 @@ def test_a_team_is_disabled_and_enabled(data: Path) -> None:
         assert _run("team", verb, "soc", "--data", data).exit_code == 0
         (team,) = _json("team", "list", "--data", data)
         assert (team["is_enabled"], team["access"]) == (is_enabled, {"Default Group": "Viewer"})
-    assert "there is no team 'nope'" in _run("team", "disable", "nope", "--data", data).stderr
+    assert "team 'nope' not found" in _run("team", "disable", "nope", "--data", data).stderr
 
 
 def test_a_command_receives_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

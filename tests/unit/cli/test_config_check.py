@@ -55,7 +55,7 @@ def test_every_wrong_entry_is_named_with_its_line(
         "retention_bytes = 5",
     )
     text = errors("--config", file)
-    assert f"{file}:2: listen_prot: there is no such setting; did you mean listen_port?" in text
+    assert f"{file}:2: listen_prot: unknown setting; did you mean listen_port?" in text
     assert f"{file}:3: listen_port: must be at most 65535" in text
     assert f"{file}:4: http: must be true or false" in text
     assert "VEDETTE_RETENTION_DAYS: retention_days:" in text
@@ -68,7 +68,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 def test_settings_that_do_not_go_together_are_named(tmp_path: Path) -> None:
     file = written(tmp_path / "v.toml", 'tls_cert = "cert.pem"')
-    assert f"{file}:1: tls_cert, tls_key: give both or none" in errors("--config", file)
+    assert f"{file}:1: tls_cert, tls_key: set both or neither" in errors("--config", file)
 
 
 def test_all_is_named_in_one_run(tmp_path: Path) -> None:
@@ -85,14 +85,14 @@ def test_all_is_named_in_one_run(tmp_path: Path) -> None:
     )
     text = errors("--config", file, "--data", str(tmp_path / "data"))
     for line, named in (
-        (1, "retention_dais: there is no such setting"),
-        (2, "trusted_proxies: 'ten' is no address"),
-        (2, "trusted_proxies: 'eleven' is no address"),
+        (1, "retention_dais: unknown setting"),
+        (2, "trusted_proxies: 'ten' is not an address"),
+        (2, "trusted_proxies: 'eleven' is not an address"),
         (3, "commit_bytes_max: must not be above"),
         (4, f"smtp_ca: {tmp_path / 'no-ca.pem'}: No such file"),
         (5, "tls_ciphers: 'ROT13'"),
-        (6, "tls_cert, tls_key: give both or none"),
-        (7, "blob_endpoint: give blob_bucket"),
+        (6, "tls_cert, tls_key: set both or neither"),
+        (7, "blob_endpoint: requires blob_bucket"),
         (7, "blob_endpoint: must be https://host:port"),
     ):
         assert f"{file}:{line}: {named}" in text
@@ -130,7 +130,7 @@ def test_what_a_flag_or_a_variable_sets_is_named_by_it(
 ) -> None:
     monkeypatch.setenv("VEDETTE_SMTP_CA", "no-ca.pem")
     text = errors("--data", str(tmp_path), "--set", "tls_key=key.pem")
-    assert "--set tls_key: tls_cert, tls_key: give both or none" in text
+    assert "--set tls_key: tls_cert, tls_key: set both or neither" in text
     assert f"VEDETTE_SMTP_CA: smtp_ca: {Path('no-ca.pem').absolute()}: No such file" in text
 
 

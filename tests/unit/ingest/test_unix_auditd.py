@@ -280,7 +280,7 @@ def test_a_node_in_the_line_is_the_host() -> None:
 
 
 def test_a_line_without_host_is_refused() -> None:
-    with pytest.raises(RecordError, match="does not say which host"):
+    with pytest.raises(RecordError, match="has no host"):
         records_of("type=USER_LOGIN msg=audit(1.0:2): pid=1", host="")
 
 

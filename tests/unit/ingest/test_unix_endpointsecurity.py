@@ -243,7 +243,7 @@ def test_launch_items_are_kept_as_records() -> None:
 
 
 def test_an_event_without_host_is_refused() -> None:
-    with pytest.raises(RecordError, match="which host"):
+    with pytest.raises(RecordError, match="has no host"):
         records_of({**event("exit", {"stat": 0}), "host": {}})
 
 

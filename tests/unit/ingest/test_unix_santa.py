@@ -119,7 +119,7 @@ def test_json_events_say_the_same_as_lines() -> None:
 def test_the_machine_id_is_the_host_when_nothing_else_is() -> None:
     (record,) = records_of(line("action=DISKAPPEAR|mount=/V|machineid=C02X"), host="")
     assert record.host == "c02x"
-    with pytest.raises(RecordError, match="which host"):
+    with pytest.raises(RecordError, match="has no host"):
         records_of(line("action=DISKAPPEAR|mount=/V"), host="")
 
 

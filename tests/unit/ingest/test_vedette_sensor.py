@@ -169,7 +169,7 @@ def test_an_event_of_a_shipper_names_its_host() -> None:
     one = event("end", BASE_US, 5, BASE_US)
     (record,) = records_of({**one, "hostname": "Web1.Example"})
     assert record.host == "web1.example"
-    with pytest.raises(RecordError, match="which host"):
+    with pytest.raises(RecordError, match="has no host"):
         records_of(one)
 
 

@@ -98,6 +98,10 @@ def test_an_operators_template_comes_first_and_a_bad_one_is_named(tmp_path: Path
     (tmp_path / "slack.json").write_text('{"own": "{title}"}')
     (tmp_path / "bad.json").write_text("{")
     assert template_of("slack", tmp_path) == {"own": "{title}"}
-    for name, message in (("bad", "bad.json"), ("none", "no template"), ("../x", "no name")):
+    for name, message in (
+        ("bad", "bad.json"),
+        ("none", "unknown template"),
+        ("../x", "not a template name"),
+    ):
         with pytest.raises(BadRequestError, match=message):
             template_of(name, tmp_path)

@@ -89,7 +89,7 @@ def test_names_of_the_api_document_are_aliases_in_every_layer(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("listen_prot = 1", r"toml:1: listen_prot: there is no such setting; did you mean listen_"),
+        ("listen_prot = 1", r"toml:1: listen_prot: unknown setting; did you mean listen_"),
         ("\nlisten_port = 'x'", "toml:2: listen_port: must be a whole number, not 'x'"),
         ("listen_port = 65536", "listen_port: must be at most 65535"),
         ("listen_port = true", "listen_port: must be a whole number, not True"),
@@ -98,18 +98,21 @@ def test_names_of_the_api_document_are_aliases_in_every_layer(tmp_path: Path) ->
         ("body_bytes_max = '1 parsec'", "must be a number of bytes"),
         ("http = 'maybe'", "http: must be true or false"),
         ("log_level = 'loud'", "log_level: must be one of debug, info, warning, error"),
-        ("keep = [4625]", "keep: must be a list of texts"),
+        ("keep = [4625]", "keep: must be a list of strings"),
         ("keep = ['Security']", "keep: must be"),
-        ("listen_host = 1", "listen_host: must be a text"),
+        ("listen_host = 1", "listen_host: must be a string"),
         ("data = '/x'", "data: cannot be set by the file inside the data directory"),
-        ("tls_cert = 'a.pem'", "tls_cert, tls_key: give both or none"),
+        ("tls_cert = 'a.pem'", "tls_cert, tls_key: set both or neither"),
         ("http = true\nlisten_host = '0.0.0.0'", "http: tokens would cross the network"),
-        ("http = true\ntls_cert = 'a'\ntls_key = 'b'", "http: a certificate is given as well"),
+        (
+            "http = true\ntls_cert = 'a'\ntls_key = 'b'",
+            "http: cannot be combined with a certificate",
+        ),
         ("queue_bytes_max = 1024", "commit_bytes_max: must not be above queue_bytes_max"),
-        ("StreamTTLSecs = 1\nstream_ttl_s = 2", "stream_ttl_s: given twice"),
-        ("[server]\nport = 1", "server: there is no such setting"),
+        ("StreamTTLSecs = 1\nstream_ttl_s = 2", "stream_ttl_s: set twice"),
+        ("[server]\nport = 1", "server: unknown setting"),
         ("listen_port = ", "vedette.toml: "),
-        ("state_dsn = 5", "state_dsn: must be a text$"),
+        ("state_dsn = 5", "state_dsn: must be a string$"),
     ],
 )
 def test_a_mistake_in_the_file_names_the_key_and_the_line(
@@ -120,9 +123,9 @@ def test_a_mistake_in_the_file_names_the_key_and_the_line(
 
 
 def test_an_unknown_variable_or_flag_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="VEDETTE_LISTENPORT: listenport: there is no such"):
+    with pytest.raises(SettingsError, match="VEDETTE_LISTENPORT: listenport: unknown setting"):
         _load(tmp_path, environ={"VEDETTE_LISTENPORT": "1"})
-    with pytest.raises(SettingsError, match="--nope: nope: there is no such setting"):
+    with pytest.raises(SettingsError, match="--nope: nope: unknown setting"):
         _load(tmp_path, nope=1)
 
 

@@ -24,12 +24,16 @@ def list_entries(
         print_json({"enabled": is_on, "entries": entries})
         return
     print_table(("id", "address"), [(entry.id, entry.network) for entry in found])
-    typer.echo("others are refused" if is_on else "approving is off: nobody is refused")
+    typer.echo(
+        "requests from other addresses are rejected"
+        if is_on
+        else "the approved list is off: no address is rejected"
+    )
 
 
 @app.command("add")
 def add(
-    address: Annotated[list[str], typer.Argument(help="Addresses, or blocks in CIDR notation.")],
+    address: Annotated[list[str], typer.Argument(help="Addresses or CIDR blocks.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -41,7 +45,7 @@ def add(
 
 @app.command("remove")
 def remove(
-    entry_id: Annotated[int, typer.Argument(metavar="ID", help="As list shows it.")],
+    entry_id: Annotated[int, typer.Argument(metavar="ID", help="Id, as printed by `list`.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -56,7 +60,7 @@ def enable(data: DataOption = None, config: ConfigOption = None) -> None:
     """Refuse API requests from addresses that are not on the list."""
     with open_state(data, config) as database:
         approved_addresses.enable(database, True)
-    typer.echo("addresses that are not approved are refused within seconds")
+    typer.echo("the approved list is on; other addresses are rejected within seconds")
 
 
 @app.command("disable")
@@ -64,4 +68,4 @@ def disable(data: DataOption = None, config: ConfigOption = None) -> None:
     """Let requests from all addresses in again."""
     with open_state(data, config) as database:
         approved_addresses.enable(database, False)
-    typer.echo("approving is off: all addresses are let in within seconds")
+    typer.echo("the approved list is off; all addresses are accepted within seconds")

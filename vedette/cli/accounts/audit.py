@@ -18,10 +18,10 @@ EXIT_BROKEN = 1
 
 @app.command("list")
 def list_entries(
-    author: Annotated[str, typer.Option(help="Only of this user, job or person.")] = "",
-    kind: Annotated[str, typer.Option(help="Only about objects of this kind, e.g. user.")] = "",
-    target: Annotated[str, typer.Option(help="Only about objects with this in their name.")] = "",
-    rows: Annotated[int, typer.Option(min=1, help="At most so many, the newest first.")] = 50,
+    author: Annotated[str, typer.Option(help="Only entries of this user, job, or person.")] = "",
+    kind: Annotated[str, typer.Option(help="Only objects of this kind, e.g. user.")] = "",
+    target: Annotated[str, typer.Option(help="Only objects whose name contains this.")] = "",
+    rows: Annotated[int, typer.Option(min=1, help="Maximum number of entries, newest first.")] = 50,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -54,7 +54,9 @@ def list_entries(
 def verify(
     head: Annotated[
         str,
-        typer.Option(metavar="NUMBER:HASH", help="A head that was kept elsewhere, to be found."),
+        typer.Option(
+            metavar="NUMBER:HASH", help="A head stored elsewhere that the log must contain."
+        ),
     ] = "",
     data: DataOption = None,
     config: ConfigOption = None,
@@ -65,12 +67,12 @@ def verify(
     if verdict.fault:
         typer.echo(f"the audit log is broken after entry {verdict.entries}: {verdict.fault}")
         raise typer.Exit(EXIT_BROKEN)
-    typer.echo(f"the audit log is whole: {verdict.entries} entries")
+    typer.echo(f"the audit log is intact: {verdict.entries} entries")
     typer.echo(f"head {verdict.head.number}:{verdict.head.hash}")
 
 
 def _head(text: str) -> Head:
     number, _, digest = text.partition(":")
     if not number.isdecimal() or not digest:
-        raise BadRequestError(f"--head {text[:80]}: write NUMBER:HASH, as verify prints it")
+        raise BadRequestError(f"--head {text[:80]}: must be NUMBER:HASH, as printed by verify")
     return Head(int(number), digest.strip().lower())

@@ -35,7 +35,7 @@ def show(data: DataOption = None, config: ConfigOption = None) -> None:
 
 @app.command("apply")
 def apply(
-    file: Annotated[Path, typer.Argument(help="The license as the provider sent it.")],
+    file: Annotated[Path, typer.Argument(help="License file from the provider.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -51,10 +51,10 @@ def apply(
 @app.command("issue")
 def issue(
     key: Annotated[Path, typer.Option(help="The provider's private key, PEM (Ed25519).")],
-    sensors: Annotated[int, typer.Option(min=0, help="How many sensors are licensed.")],
-    until: Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The last day.")] = "",
+    sensors: Annotated[int, typer.Option(min=0, help="Number of licensed sensors.")],
+    until: Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Last valid day.")] = "",
     server: Annotated[
-        str, typer.Option(help="Token of the server it is for, from its request; * for any.")
+        str, typer.Option(help="Server token from the license request; * for any server.")
     ] = "*",
 ) -> None:
     """Print a signed license: for providers, on any machine."""

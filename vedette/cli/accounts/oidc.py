@@ -29,23 +29,23 @@ app = typer.Typer(no_args_is_help=True)
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the provider: a to z, 0 to 9, -.")
 ]
-LabelOption = Annotated[str | None, typer.Option(help="What the button on the sign-in page says.")]
-ScopeOption = Annotated[str | None, typer.Option(help="What is asked for, openid among it.")]
+LabelOption = Annotated[str | None, typer.Option(help="Label of the button on the sign-in page.")]
+ScopeOption = Annotated[str | None, typer.Option(help="Requested scopes; must include openid.")]
 StdinOption = Annotated[
-    bool, typer.Option("--secret-stdin", help="Read the client's secret from standard input.")
+    bool, typer.Option("--secret-stdin", help="Read the client secret from standard input.")
 ]
 CreatesOption = Annotated[
     bool | None,
     typer.Option(
         "--creates-users/--no-creates-users",
-        help="Whether somebody without a linked identity gets a user, in the teams of --team.",
+        help="Create a user for an unlinked identity, in the teams of --team.",
     ),
 ]
-UsernameOption = Annotated[str | None, typer.Option(help="Claim that names the new user.")]
-TeamClaimOption = Annotated[str | None, typer.Option(help="Claim whose values give teams.")]
+UsernameOption = Annotated[str | None, typer.Option(help="Claim with the name of a new user.")]
+TeamClaimOption = Annotated[str | None, typer.Option(help="Claim whose values map to teams.")]
 TeamOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="VALUE=TEAM", help="A team of a claim's value, * for all; repeatable."),
+    typer.Option(metavar="VALUE=TEAM", help="Map a claim value to a team (* for all); repeatable."),
 ]
 
 
@@ -96,8 +96,10 @@ def _with_provider_options(command: Callable[..., None]) -> Callable[..., None]:
 @_with_provider_options
 def add(
     name: NameArgument,
-    issuer: Annotated[str, typer.Option(help="As its metadata writes it: https://HOST/PATH.")],
-    client_id: Annotated[str, typer.Option(help="What the provider calls this server.")],
+    issuer: Annotated[
+        str, typer.Option(help="Issuer URL, as in the provider's metadata: https://HOST/PATH.")
+    ],
+    client_id: Annotated[str, typer.Option(help="Client id of this server at the provider.")],
     options: ProviderOptions,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -115,7 +117,7 @@ def add(
     if settings.public_url:
         typer.echo(f"redirect URI  {settings.public_url.rstrip('/')}{path}")
     else:
-        typer.echo(f"set public_url: the redirect URI is that and {path}", err=True)
+        typer.echo(f"set public_url; the redirect URI is public_url + {path}", err=True)
 
 
 @app.command("change")
@@ -123,9 +125,10 @@ def add(
 def change(
     name: NameArgument,
     options: ProviderOptions,
-    client_id: Annotated[str | None, typer.Option(help="Of this server.")] = None,
+    client_id: Annotated[str | None, typer.Option(help="User on this server.")] = None,
     enable: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Disabling ends its sessions.")
+        bool | None,
+        typer.Option("--enable/--disable", help="Enable or disable; disabling ends its sessions."),
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -197,7 +200,7 @@ def check(name: NameArgument, data: DataOption = None, config: ConfigOption = No
 def link(
     user: Annotated[str, typer.Argument(metavar="USER", help="User name.")],
     provider: Annotated[str, typer.Option(help="Name of the provider.")],
-    subject: Annotated[str, typer.Option(help="As the provider calls the person (sub).")],
+    subject: Annotated[str, typer.Option(help="Subject (sub) of the person at the provider.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -210,7 +213,7 @@ def link(
 
 @app.command("unlink")
 def unlink(
-    identity: Annotated[int, typer.Argument(metavar="ID", help="As `identities` lists it.")],
+    identity: Annotated[int, typer.Argument(metavar="ID", help="Id, as printed by `identities`.")],
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -255,9 +258,9 @@ def _teams(database: Database, given: Sequence[str] | None) -> TeamPairs | None:
     for item in given:
         value, equals, name = item.rpartition("=")
         if not equals or not value:
-            raise BadRequestError(f"--team {item[:80]}: write VALUE=TEAM")
+            raise BadRequestError(f"--team {item[:80]}: must be VALUE=TEAM")
         try:
             pairs.append((value, teams.named(database, name).id))
         except NotFoundError:
-            raise BadRequestError(f"--team {item[:80]}: there is no such team") from None
+            raise BadRequestError(f"--team {item[:80]}: unknown team") from None
     return tuple(pairs)

@@ -44,7 +44,7 @@ def change(
     rename: Annotated[str | None, typer.Option(metavar="NEW", help="A new name.")] = None,
     access: AccessOption = None,
     no_access: Annotated[
-        list[str] | None, typer.Option(metavar="GROUP", help="Take the role in this group away.")
+        list[str] | None, typer.Option(metavar="GROUP", help="Remove the role in this group.")
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -119,6 +119,6 @@ def _access(database: Database, text: str) -> tuple[int, Role]:
     group, _, role = text.rpartition("=")
     if role.lower() not in _ROLES:
         raise BadRequestError(
-            f"--access {text}: write GROUP=ROLE, with a role of {', '.join(_ROLES)}"
+            f"--access {text}: must be GROUP=ROLE with a role of {', '.join(_ROLES)}"
         )
     return groups.named(database, group).id, _ROLES[role.lower()]

@@ -30,18 +30,18 @@ _USAGE: dict[tokens.TokenKind, str] = {
 @app.command("issue")
 def issue(
     user: Annotated[
-        str | None, typer.Option("--user", metavar="NAME", help="API token that acts as this user.")
+        str | None, typer.Option("--user", metavar="NAME", help="Issue an API token for this user.")
     ] = None,
     ingest: Annotated[
-        bool, typer.Option("--ingest", help="Ingest token, for senders of telemetry.")
+        bool, typer.Option("--ingest", help="Issue an ingest token for telemetry senders.")
     ] = False,
     group: Annotated[
         str, typer.Option(metavar="NAME", help="Sensor group of an ingest token.")
     ] = "Default Group",
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="API token that may read and change nothing.")
+        bool, typer.Option("--read-only", help="Issue a read-only API token.")
     ] = False,
-    name: Annotated[str, typer.Option(help="What the token is for.")] = "",
+    name: Annotated[str, typer.Option(help="Purpose of the token.")] = "",
     expires_days: Annotated[
         int | None,
         typer.Option(
@@ -52,7 +52,7 @@ def issue(
         ),
     ] = None,
     never_expires: Annotated[
-        bool, typer.Option("--never-expires", help="Good until it is revoked.")
+        bool, typer.Option("--never-expires", help="Valid until revoked.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -60,12 +60,12 @@ def issue(
 ) -> None:
     """Issue a token and print its secret. It is shown this once and kept nowhere."""
     if (user is None) is not ingest:
-        raise BadRequestError("choose one: --user NAME for an API token, --ingest for a sender's")
+        raise BadRequestError("specify either --user NAME (API token) or --ingest (ingest token)")
     if read_only and ingest:
-        raise BadRequestError("choose one: --read-only or --ingest")
+        raise BadRequestError("--read-only and --ingest cannot be combined")
     now_us = SystemClock().now_us()
     if never_expires and expires_days:
-        raise BadRequestError("choose one: --expires-days or --never-expires")
+        raise BadRequestError("--expires-days and --never-expires cannot be combined")
     days = 0 if never_expires else expires_days
     if days is None:
         days = load_settings(data, config).settings.token_lifetime_days
@@ -83,7 +83,9 @@ def issue(
 
 @app.command("list")
 def list_tokens(
-    user: Annotated[str | None, typer.Option(metavar="NAME", help="Only this user's.")] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only tokens of this user.")
+    ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,

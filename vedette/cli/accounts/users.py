@@ -27,12 +27,12 @@ StdinOption = Annotated[
 def add(
     name: NameArgument,
     global_admin: Annotated[
-        bool, typer.Option("--global-admin", help="May see and change everything.")
+        bool, typer.Option("--global-admin", help="Global administrator.")
     ] = False,
     email: Annotated[str, typer.Option(help="Mail address.")] = "",
     first_name: Annotated[str, typer.Option(help="First name.")] = "",
     last_name: Annotated[str, typer.Option(help="Last name.")] = "",
-    team: Annotated[list[str] | None, typer.Option(help="A team; may be repeated.")] = None,
+    team: Annotated[list[str] | None, typer.Option(help="A team; repeatable.")] = None,
     password_stdin: StdinOption = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -101,25 +101,25 @@ def change(
     name: NameArgument,
     global_admin: Annotated[
         bool | None,
-        typer.Option("--global-admin/--no-global-admin", help="May see and change everything."),
+        typer.Option("--global-admin/--no-global-admin", help="Global administrator."),
     ] = None,
     email: Annotated[str | None, typer.Option(help="Mail address.")] = None,
     first_name: Annotated[str | None, typer.Option(help="First name.")] = None,
     last_name: Annotated[str | None, typer.Option(help="Last name.")] = None,
     team: Annotated[
-        list[str] | None, typer.Option(help="The teams, in place of those before; repeatable.")
+        list[str] | None, typer.Option(help="Replace the user's teams; repeatable.")
     ] = None,
     no_teams: Annotated[bool, typer.Option("--no-teams", help="Leave all teams.")] = False,
     no_second_factor: Annotated[
         bool,
-        typer.Option("--no-second-factor", help="A password is enough again: the device is lost."),
+        typer.Option("--no-second-factor", help="Remove the second factor (lost device)."),
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Change a user. What is not named stays as it is."""
     if team and no_teams:
-        raise BadRequestError("--team and --no-teams: give one of the two")
+        raise BadRequestError("--team and --no-teams cannot be combined")
     with open_state(data, config) as database:
         changes = users.UserChanges(
             first_name=first_name,
@@ -198,7 +198,7 @@ def _team_ids(database: Database, names: Sequence[str]) -> tuple[int, ...]:
     ids = {known.name: known.id for known in teams.all_teams(database)}
     for wanted in names:
         if wanted not in ids:
-            raise BadRequestError(f"--team {wanted}: there is no such team")
+            raise BadRequestError(f"--team {wanted}: unknown team")
     return tuple(ids[wanted] for wanted in names)
 
 

@@ -49,7 +49,7 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
-        raise BadRequestError(f"{path}: not the checkpoint of an export") from None
+        raise BadRequestError(f"{path}: is not an export checkpoint") from None
     return found
 
 
@@ -109,7 +109,7 @@ def moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise BadRequestError(f"{text}: not a time such as 2026-01-31T12:00:00Z") from None
+        raise BadRequestError(f"{text}: must be a time such as 2026-01-31T12:00:00Z") from None
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 

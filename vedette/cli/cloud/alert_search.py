@@ -131,7 +131,7 @@ class AlertSearch:
         try:
             return parsedate_to_datetime(date).astimezone(UTC)
         except ValueError:
-            raise BadRequestError("--server: its answers have no Date") from None
+            raise BadRequestError("--server: responses have no Date header") from None
 
     def _answered(self, method: str, path: str, body: Json | None = None) -> httpx.Response:
         until_s, is_printed = time.monotonic() + ALERT_EXPORT_REFUSED_S, False
@@ -140,7 +140,7 @@ class AlertSearch:
             if isinstance(answer, httpx.Response) and answer.is_success:
                 return answer
             if not self._waits_forever and time.monotonic() >= until_s:
-                raise UnavailableError(f"the server does not answer: {_reason(answer)}")
+                raise UnavailableError(f"the server does not respond: {_reason(answer)}")
             if not is_printed:
                 typer.echo(f"waiting for the server: {_reason(answer)}", err=True)
                 is_printed = True
@@ -155,7 +155,7 @@ class AlertSearch:
             return error
         is_other = answer.status_code == 401 and self._follow()
         if not answer.is_success and answer.status_code not in _BUSY and not is_other:
-            raise BadRequestError(f"the server answered {answer.status_code}: {answer.text}")
+            raise BadRequestError(f"the server returned {answer.status_code}: {answer.text}")
         return answer
 
     def _follow(self) -> bool:

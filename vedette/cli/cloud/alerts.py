@@ -44,32 +44,34 @@ def alerts() -> None:
 @app.command("export")
 def export_alerts(
     output: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File of JSON lines, or directory of Parquet.")
+        Path, typer.Argument(metavar="FILE", help="JSON Lines file or Parquet directory.")
     ],
     begin: Annotated[
-        str, typer.Option("--from", metavar="TIME", help="ISO 8601, UTC; the first time only.")
+        str,
+        typer.Option("--from", metavar="TIME", help="Start time (ISO 8601, UTC); first run only."),
     ] = "",
     end: Annotated[
-        str, typer.Option("--to", metavar="TIME", help="Not in it; default: a minute ago.")
+        str,
+        typer.Option("--to", metavar="TIME", help="End time, exclusive; default: one minute ago."),
     ] = "",
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Default: FILE.checkpoint.")
     ] = None,
     file_format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="jsonl or parquet.")
+        str, typer.Option("--format", metavar="FORMAT", help="Format: jsonl or parquet.")
     ] = "jsonl",
-    follow: Annotated[bool, typer.Option("--follow", help="Go on until it is stopped.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep running until stopped.")] = False,
     rows: Annotated[
-        int, typer.Option(min=2, max=ALERT_V7_ROWS_MAX, help="Alerts a request.")
+        int, typer.Option(min=2, max=ALERT_V7_ROWS_MAX, help="Alerts per request.")
     ] = ALERT_V7_ROWS_MAX,
     server: Annotated[
-        str, typer.Option(metavar="URL", help="Of another machine, such as a load balancer.")
+        str, typer.Option(metavar="URL", help="URL of another machine, such as a load balancer.")
     ] = "",
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Holds an API token for --server.")
+        Path | None, typer.Option(metavar="FILE", help="File with an API token for --server.")
     ] = None,
     ca: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificate that --server may have.")
+        Path | None, typer.Option(metavar="FILE", help="CA certificate for --server.")
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -78,7 +80,7 @@ def export_alerts(
     if file_format not in ("jsonl", "parquet"):
         raise BadRequestError("--format: must be jsonl or parquet")
     if follow and end:
-        raise BadRequestError("--follow has no --to")
+        raise BadRequestError("--follow and --to cannot be combined")
     if output.exists() and output.is_dir() is (file_format == "jsonl"):
         raise BadRequestError(
             f"{output}: {file_format} is a {_KINDS[file_format]}, and this is none"
@@ -122,7 +124,7 @@ def _server(data: Path, url: str, token_file: Path | None, ca: Path | None) -> F
     if url and token_file is not None:
         return remote_server(url, token_file, ca)
     if url or token_file is not None or ca is not None:
-        raise BadRequestError("--server and --token-file go together, and --ca with them")
+        raise BadRequestError("--server requires --token-file; --ca requires both")
     return local_server(data)
 
 

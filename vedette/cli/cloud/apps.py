@@ -24,13 +24,13 @@ app = typer.Typer(no_args_is_help=True)
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Name or id of the app.")]
 RoleOption = Annotated[
     list[str] | None,
-    typer.Option("--role", metavar="NAME", help="A role of it; may be repeated."),
+    typer.Option("--role", metavar="NAME", help="Role of the app; repeatable."),
 ]
 TtlOption = Annotated[
     int | None,
-    typer.Option("--token-ttl", metavar="SECONDS", help="How long its access tokens are good."),
+    typer.Option("--token-ttl", metavar="SECONDS", help="Lifetime of its access tokens."),
 ]
-DescriptionOption = Annotated[str | None, typer.Option(help="What the app is for.")]
+DescriptionOption = Annotated[str | None, typer.Option(help="Purpose of the app.")]
 
 
 @app.command("add")
@@ -38,7 +38,7 @@ def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the app.")],
     role: RoleOption = None,
     key: Annotated[
-        bool, typer.Option("--key", help="A native key, which sends its secret each time.")
+        bool, typer.Option("--key", help="Native key, which sends its secret with every request.")
     ] = False,
     token_ttl: TtlOption = None,
     description: DescriptionOption = None,
@@ -74,7 +74,7 @@ def change(
     role: RoleOption = None,
     token_ttl: TtlOption = None,
     enable: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Whether it may do anything.")
+        bool | None, typer.Option("--enable/--disable", help="Enable or disable the app.")
     ] = None,
     description: DescriptionOption = None,
     data: DataOption = None,
@@ -129,7 +129,7 @@ def list_apps(
 @app.command("new-signing-key")
 def rotate(
     at_once: Annotated[
-        bool, typer.Option("--at-once", help="Remove the older ones: every access token ends.")
+        bool, typer.Option("--at-once", help="Remove older keys; invalidates every access token.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -31,7 +31,7 @@ class LinesFile:
         """Cuts off data beyond `size`, which a killed run left. Raises BadRequestError if the file
         is shorter."""
         if file.seek(0, os.SEEK_END) < size:
-            raise BadRequestError(f"{path}: shorter than its checkpoint says")
+            raise BadRequestError(f"{path}: is shorter than its checkpoint")
         file.truncate(size)
         self._file = file
 
@@ -52,7 +52,7 @@ class ParquetFiles:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         if size and not self._path(size).exists():
-            raise BadRequestError(f"{folder}: has fewer files than its checkpoint says")
+            raise BadRequestError(f"{folder}: has fewer files than its checkpoint")
 
     def append(self, page: Alerts, size: int) -> int:
         if not page:

@@ -38,28 +38,30 @@ def add(
         typer.Option(
             "--type",
             metavar="TYPE",
-            help="alert (the default), watchlist.hit or endpoint.event; may be repeated.",
+            help="alert (default), watchlist.hit, or endpoint.event; repeatable.",
         ),
     ] = None,
     member: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="NAME=VALUE", help="A member of the destination."),
+        typer.Option("--with", metavar="NAME=VALUE", help="Destination property."),
     ] = None,
     secret_file: Annotated[
         list[str] | None,
-        typer.Option("--secret", metavar="NAME=FILE", help="One that stands in a file."),
+        typer.Option(
+            "--secret", metavar="NAME=FILE", help="Destination property read from a file."
+        ),
     ] = None,
-    query: Annotated[str, typer.Option(help="Only what it finds.")] = "",
-    schema: Annotated[str | None, typer.Option(help="native (the default) or ocsf.")] = None,
+    query: Annotated[str, typer.Option(help="Query that selects records.")] = "",
+    schema: Annotated[str | None, typer.Option(help="native (default) or ocsf.")] = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="jsonl (the default) or parquet.")
+        str | None, typer.Option("--format", help="jsonl (default) or parquet.")
     ] = None,
-    path: Annotated[str | None, typer.Option(metavar="TEMPLATE", help="Where files go.")] = None,
+    path: Annotated[str | None, typer.Option(metavar="TEMPLATE", help="Path of the files.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Begin with what was made then; ISO 8601.")
+        str | None, typer.Option(metavar="TIME", help="Start time (ISO 8601).")
     ] = None,
     interval: Annotated[
-        int | None, typer.Option(metavar="SECONDS", help="How often it looks for something new.")
+        int | None, typer.Option(metavar="SECONDS", help="Polling interval.")
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -176,7 +178,7 @@ def _found(server: httpx.Client, base: str, name: str) -> str:
     for one in answered(server.get(base))["results"]:
         if name in (one["name"], one["id"]):
             return f"{base}/{one['id']}"
-    raise BadRequestError(f"there is no forwarder {name!r}")
+    raise BadRequestError(f"forwarder {name!r} not found")
 
 
 def _forwarders_in(file: Path) -> list[dict[str, Any]]:
@@ -201,7 +203,7 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals:
-            raise BadRequestError(f"{option} {name}: write NAME=VALUE")
+            raise BadRequestError(f"{option} {name}: must be NAME=VALUE")
         pairs[name] = value
     return pairs
 
@@ -210,7 +212,7 @@ def _secret(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8").splitlines()[0]
     except (OSError, ValueError, IndexError) as error:
-        raise BadRequestError(f"{file}: holds no secret: {error}") from None
+        raise BadRequestError(f"{file}: contains no secret: {error}") from None
 
 
 def _given(body: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,13 @@ app = typer.Typer(no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the role.")]
 PermissionOption = Annotated[
     list[str] | None,
-    typer.Option("--permission", metavar="NAME", help="A permission; may be repeated."),
+    typer.Option("--permission", metavar="NAME", help="Permission; repeatable."),
 ]
 GroupOption = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="NAME", help="Only in this sensor group; may be repeated."),
+    typer.Option("--group", metavar="NAME", help="Limit to this sensor group; repeatable."),
 ]
-DescriptionOption = Annotated[str | None, typer.Option(help="What the role is for.")]
+DescriptionOption = Annotated[str | None, typer.Option(help="Purpose of the role.")]
 
 
 @app.command("add")
@@ -48,7 +48,9 @@ def change(
     rename: Annotated[str | None, typer.Option(metavar="NEW", help="A new name.")] = None,
     permission: PermissionOption = None,
     group: GroupOption = None,
-    all_groups: Annotated[bool, typer.Option("--all-groups", help="In all sensor groups.")] = False,
+    all_groups: Annotated[
+        bool, typer.Option("--all-groups", help="Apply in all sensor groups.")
+    ] = False,
     description: DescriptionOption = None,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -41,7 +41,7 @@ app.command("simulate")(simulate_cluster)
 app.command("move")(move_sensors)
 
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print every statement and run none.")
+    bool, typer.Option("--dry-run", help="Print all statements without running them.")
 ]
 
 
@@ -58,7 +58,7 @@ def init(
     assignments: SetOption = None,
     dry_run: DryRunOption = False,
     set_password: Annotated[
-        bool, typer.Option("--set-password", help="Give an existing user the password, too.")
+        bool, typer.Option("--set-password", help="Also set the password of an existing user.")
     ] = False,
 ) -> None:
     """Make the database, the user with exactly its rights, and the tables. Can be repeated."""
@@ -97,7 +97,7 @@ def add_shard(
     config: ConfigOption = None,
     assignments: SetOption = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="New sensors go to all shards, not the new ones alone.")
+        bool, typer.Option("--shared", help="Assign new sensors to all shards, not only new ones.")
     ] = False,
     dry_run: DryRunOption = False,
 ) -> None:
@@ -121,7 +121,7 @@ def migrate(
     config: ConfigOption = None,
     assignments: SetOption = None,
     without_unmounted: Annotated[
-        bool, typer.Option("--without-unmounted", help="Leave unmounted partitions behind.")
+        bool, typer.Option("--without-unmounted", help="Skip unmounted partitions.")
     ] = False,
 ) -> None:
     """Move the embedded telemetry of a stopped server into the cluster that its settings name. A
@@ -129,7 +129,7 @@ def migrate(
     settings = cluster_settings(data, config, assignments)
     folder = settings.data / "telemetry"
     if not (folder / "clickhouse").is_dir():
-        raise BadRequestError(f"there is no embedded store in {folder}")
+        raise BadRequestError(f"no embedded store in {folder}")
     with (
         closing(open_engine(folder)) as source,
         server_engine(settings, creates=True) as target,
@@ -147,7 +147,7 @@ def migrate(
         for name, found in migration.finish(source, target, units):
             typer.echo(f"{name}: {found.rows} rows, checksum {found.checksum:016x}: equal")
     (settings.data / PLAN_FILE).unlink()
-    typer.echo(f"all telemetry is in the cluster; {folder} is not used any more")
+    typer.echo(f"all telemetry is in the cluster; {folder} is no longer used")
 
 
 @app.command("verify")
@@ -157,9 +157,7 @@ def verify(
     assignments: SetOption = None,
     away: Annotated[
         str,
-        typer.Option(
-            metavar="HOST", help="A server that you stopped, to see that all goes on without it."
-        ),
+        typer.Option(metavar="HOST", help="A server that you stopped, to verify failover."),
     ] = "",
     as_json: JsonOption = False,
 ) -> None:

@@ -41,7 +41,7 @@ def administrator(
     dsn = os.environ.get(ADMIN_VARIABLE, "")
     if not dsn:
         raise BadRequestError(
-            f"{ADMIN_VARIABLE} is not set: write there the DSN of a ClickHouse user who may make "
+            f"{ADMIN_VARIABLE} is not set: it must be the DSN of a ClickHouse user who can create "
             "databases and users"
         )
     with ExitStack() as held:

@@ -18,20 +18,20 @@ from vedette.store.engine.shard_routing import shard_count
 
 
 def move_sensors(
-    to: Annotated[int, typer.Option("--to", metavar="SHARD", help="Where they go.")],
+    to: Annotated[int, typer.Option("--to", metavar="SHARD", help="Target shard.")],
     sensor: Annotated[
-        list[int] | None, typer.Option("--sensor", metavar="ID", help="A sensor; can be repeated.")
+        list[int] | None, typer.Option("--sensor", metavar="ID", help="Sensor id; repeatable.")
     ] = None,
-    group: Annotated[str, typer.Option("--group", help="All sensors of a group.")] = "",
+    group: Annotated[str, typer.Option("--group", help="All sensors of this group.")] = "",
     source: Annotated[
         int, typer.Option("--from", metavar="SHARD", help="Only sensors of this shard.")
     ] = 0,
-    at_most: Annotated[int, typer.Option("--at-most", help="No more sensors than this.")] = 0,
+    at_most: Annotated[int, typer.Option("--at-most", help="Maximum number of sensors.")] = 0,
     data: DataOption = None,
     config: ConfigOption = None,
     assignments: SetOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say which sensors would move, and move none.")
+        bool, typer.Option("--dry-run", help="Print the sensors that would move; change nothing.")
     ] = False,
 ) -> None:
     """Move sensors with all their telemetry to another shard. Servers go on: records of the
@@ -50,7 +50,7 @@ def move_sensors(
                 typer.echo(f"sensor {one}: shard {known.shard_of(one)} to shard {to}")
             return
         moved = sensor_moves.move(engine, state, chosen, to, typer.echo)
-    typer.echo(f"{moved} sensors were moved to shard {to}")
+    typer.echo(f"moved {moved} sensors to shard {to}")
 
 
 def _chosen(
@@ -58,11 +58,11 @@ def _chosen(
 ) -> list[int]:
     """Returns the selected sensors by number. Raises BadRequestError and NotFoundError."""
     if not (sensors or group or source):
-        raise BadRequestError("say which sensors: --sensor, --group or --from")
+        raise BadRequestError("specify sensors with --sensor, --group, or --from")
     found = all_sensors(state)
     for one in sensors:
         if one not in found:
-            raise BadRequestError(f"there is no sensor {one}")
+            raise BadRequestError(f"sensor {one} not found")
     group_id = groups.named(state, group).id if group else 0
     return [
         one

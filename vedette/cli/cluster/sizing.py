@@ -11,24 +11,26 @@ from vedette.cluster.sizing import Fleet, Plan, plan
 _FLEET: Final = Fleet(endpoints=1, days=1)
 """Provides the default values."""
 
-EndpointsOption = Annotated[int, typer.Option(min=1, max=10**9, help="Hosts that send telemetry.")]
+EndpointsOption = Annotated[
+    int, typer.Option(min=1, max=10**9, help="Number of hosts that send telemetry.")
+]
 EventsOption = Annotated[
-    int, typer.Option("--events", min=1, max=10**9, help="Events of one host a day, on average.")
+    int, typer.Option("--events", min=1, max=10**9, help="Average events per host and day.")
 ]
 
 
 def plan_cluster(
     endpoints: EndpointsOption,
-    days: Annotated[int, typer.Option(min=1, max=36_500, help="Days that telemetry is kept.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=36_500, help="Retention (days).")] = 30,
     events: EventsOption = _FLEET.events_a_day,
     peak: Annotated[
-        float, typer.Option(min=1, max=1_000, help="Busiest minutes, as a multiple of the mean.")
+        float, typer.Option(min=1, max=1_000, help="Peak load as a multiple of the mean.")
     ] = _FLEET.peak,
     searches: Annotated[
         float,
-        typer.Option(min=0, max=10**6, help="Searches a second; 0: one for each 50,000 endpoints."),
+        typer.Option(min=0, max=10**6, help="Searches per second; 0: one per 50,000 endpoints."),
     ] = 0.0,
-    replicas: Annotated[int, typer.Option(min=1, max=5, help="Copies of telemetry.")] = 3,
+    replicas: Annotated[int, typer.Option(min=1, max=5, help="Replicas of each shard.")] = 3,
     commit_wait: Annotated[
         float, typer.Option(min=0.05, max=60, help="commit_wait_ms of the servers, in seconds.")
     ] = _FLEET.commit_wait_s,
@@ -41,17 +43,17 @@ def plan_cluster(
 
 def simulate_cluster(
     events_per_second: Annotated[
-        int, typer.Option(min=1, max=10**10, help="Load at the beginning.")
+        int, typer.Option(min=1, max=10**10, help="Initial load.")
     ] = 600_000,
     servers: Annotated[int, typer.Option(min=1, max=1_000, help="Vedette servers.")] = 20,
     shards: Annotated[int, typer.Option(min=1, max=1_000, help="Shards.")] = 100,
     failures: Annotated[
-        int, typer.Option(min=0, max=1_000, help="Servers and replicas that fail.")
+        int, typer.Option(min=0, max=1_000, help="Number of servers and replicas that fail.")
     ] = 6,
     commit_wait: Annotated[
         float, typer.Option(min=0.05, max=60, help="commit_wait_ms of the servers, in seconds.")
     ] = _FLEET.commit_wait_s,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 1,
 ) -> None:
     """Simulate a minute of a cluster with failures, then find the load it cannot keep up with."""
     load = Load(
@@ -69,7 +71,7 @@ def simulate_cluster(
         ("offered", f"{counts.offered:,} events, {events_per_second:,} a second"),
         ("acknowledged", f"{counts.acknowledged:,}"),
         ("under way at the end", f"{counts.offered - counts.acknowledged:,}"),
-        ("lost", f"{0 if counts.is_whole else 'counted wrongly'}"),
+        ("lost", f"{0 if counts.is_whole else 'counts differ'}"),
         ("delay", f"{found.delay_p50_s:.2f} s median, {found.delay_p99_s:.2f} s p99"),
         ("inserts", f"{found.inserts_a_shard_s:.0f} a second and shard"),
         ("kept up with", f"{most:,.0f} events/s"),

@@ -24,7 +24,7 @@ def migrate_state(
     settings = load_settings(data, config, assignments).settings
     path = settings.data / "state.db"
     if not path.exists():
-        raise BadRequestError(f"there is no state database {path}")
+        raise BadRequestError(f"no state database at {path}")
     if read_access(settings.data) is not None:
         raise ConflictError(f"a server runs on {settings.data}: stop it first")
     with (
@@ -37,7 +37,7 @@ def migrate_state(
             )
         check_current(source)
         _move(source, target)
-    typer.echo(f"all state is in PostgreSQL; {path} is not used any more")
+    typer.echo(f"all state is in PostgreSQL; {path} is no longer used")
 
 
 def _move(source: Database, target: Database) -> None:

@@ -62,21 +62,21 @@ def import_files(
         typer.Argument(
             metavar="PATH...",
             exists=True,
-            help="EVTX, XML, JSON lines, audit.log, Santa logs; archives and directories of them.",
+            help="EVTX, XML, JSON Lines, audit.log, Santa logs; archives and directories of them.",
         ),
     ],
     data: DataOption = None,
     host: Annotated[
         str,
-        typer.Option(help="Host of logs that do not name theirs; default: the file's name."),
+        typer.Option(help="Host for logs without a host name; default: the file name."),
     ] = "",
-    url: Annotated[str, typer.Option(help="Another server, with --token.")] = "",
+    url: Annotated[str, typer.Option(help="URL of another server; requires --token.")] = "",
     token: Annotated[
         str,
-        typer.Option(envvar="VEDETTE_TOKEN", help="Its token: of an administrator, or to send."),
+        typer.Option(envvar="VEDETTE_TOKEN", help="Administrator or ingest token of that server."),
     ] = "",
     ca: Annotated[
-        Path | None, typer.Option(help="Certificate of that server, to trust.", exists=True)
+        Path | None, typer.Option(help="CA certificate of that server.", exists=True)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,15 +90,15 @@ def import_files(
     else:
         import_summary.show(summary)
     if summary.refused_files and not summary.files:
-        console.print(f"NOTHING WAS READ of {len(summary.refused_files):,} files")
+        console.print(f"NOTHING READ from {len(summary.refused_files):,} files")
         raise typer.Exit(EXIT_NOTHING_READ)
     if _stored_nothing(summary):
-        console.print(f"NOTHING WAS STORED of {summary.counts['read']:,} records that were read")
+        console.print(f"NOTHING STORED of {summary.counts['read']:,} records read")
         raise typer.Exit(EXIT_NOTHING_STORED)
     if summary.unread:
         first = summary.unread[0]
         console.print(
-            f"NOT ALL WAS READ: {len(summary.unread):,} files or folders cannot be opened, "
+            f"NOT ALL READ: {len(summary.unread):,} files or directories cannot be opened, "
             f"first {first.name}: {first.message}"
         )
         raise typer.Exit(EXIT_NOT_ALL_READ)
@@ -148,9 +148,9 @@ def _own_store(settings: Settings, closing: ExitStack) -> Sender:
             if not _is_full(settings.data, error):
                 raise
             if not attempt:
-                typer.echo("vedette: the disk is full: the import waits for room", err=True)
+                typer.echo("vedette: the disk is full; waiting for free space", err=True)
             time.sleep(OFFLINE_IMPORT_RETRY_S)
-    raise UnavailableError("the disk is full: make room, and import again")
+    raise UnavailableError("the disk is full; free some space and import again")
 
 
 def _is_full(data: Path, error: Exception) -> bool:

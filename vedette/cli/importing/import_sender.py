@@ -106,7 +106,7 @@ class Connection:
                 time.sleep(_retry_s(response))
                 continue
             return _answer(response)
-        raise UnavailableError(f"the server took nothing in {IMPORT_ATTEMPTS_MAX} attempts")
+        raise UnavailableError(f"the server accepted nothing in {IMPORT_ATTEMPTS_MAX} attempts")
 
     def _post(self, body: bytes, source: str) -> httpx.Response:
         headers = {"Content-Type": "application/x-ndjson", "X-Vedette-Source": source}
@@ -123,7 +123,7 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
     if response.status_code == 200 or (response.status_code == 400 and "tally" in body):
         return body
     detail = body.get("message") or response.text[:IMPORT_ANSWER_SHOWN_CHARS]
-    message = f"the server answered {response.status_code}: {detail}"
+    message = f"the server returned {response.status_code}: {detail}"
     if response.status_code in (401, 403):
         raise UnauthorizedError(message)
     raise BadRequestError(message)

@@ -31,11 +31,11 @@ _COUNTS = (
 """Counts in the response of `POST /api/v1/ingest`."""
 
 _MEANINGS = {
-    "duplicate": "left out: stored before",
-    "not_kept": "left out: they are about no process, and the setting keep does not name them",
-    "filtered": "left out: by ingress filters",
-    "rejected": "left out: see the reasons",
-    "conflicts": "stored: record numbers that came before with other content",
+    "duplicate": "skipped: already stored",
+    "not_kept": "skipped: no process, and not listed in the setting keep",
+    "filtered": "skipped: dropped by ingress filters",
+    "rejected": "rejected: see the reasons",
+    "conflicts": "stored: record numbers seen before with different content",
 }
 
 _OUTCOMES = ("events", "record", "duplicate", "not_kept", "filtered", "rejected")
@@ -98,7 +98,7 @@ class Summary:
     def add_path(self, path: Path, *, has_records: bool) -> None:
         """Lists a path without records, unless another reason is already listed."""
         if not has_records and not self.refused_files:
-            self.refused_files.append(Refusal(str(path), "no_records", "it holds no records"))
+            self.refused_files.append(Refusal(str(path), "no_records", "it contains no records"))
 
     @property
     def unread(self) -> list[Refusal]:
@@ -134,7 +134,7 @@ def show(summary: Summary, errors_shown: int = 10) -> None:
     )
     console = Console(highlight=False, markup=False, soft_wrap=True)
     counts = summary.counts
-    console.print(f"on disk    {summary.on_disk:>12,}   files, read or not")
+    console.print(f"on disk    {summary.on_disk:>12,}   files, read or unread")
     console.print(f"files      {len(summary.files):>12,}")
     for name in _COUNTS:
         if name == "conflicts" and not counts[name]:

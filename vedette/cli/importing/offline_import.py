@@ -143,7 +143,7 @@ class OwnStore:
                 del self._under_way[0]
                 return Answered(oldest.chunk, report(receipt))
         raise UnavailableError(
-            f"the store took nothing in {IMPORT_ATTEMPTS_MAX} attempts: {reason}"
+            f"the store accepted nothing in {IMPORT_ATTEMPTS_MAX} attempts: {reason}"
         )
 
     def _hand_in_again(self) -> None:

@@ -34,14 +34,14 @@ server."""
 
 def try_on_past(
     path: Annotated[
-        Path, typer.Argument(metavar="RULES", exists=True, help="A file or directory of rules.")
+        Path, typer.Argument(metavar="RULES", exists=True, help="Rule file or directory.")
     ],
     days: Annotated[
-        int, typer.Option(min=1, max=365, help="Days of the stored past to look at.")
+        int, typer.Option(min=1, max=365, help="Days of stored telemetry to search.")
     ] = limits.RULE_PAST_DAYS,
     by_arrival: Annotated[
         bool,
-        typer.Option(help="Look at events that arrived in these days, whenever they happened."),
+        typer.Option(help="Select events by arrival time instead of event time."),
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -77,9 +77,11 @@ def _answer(client: httpx.Client, running: LocalAccess, asked: dict[str, Any]) -
         answer = client.post("/api/v1/sigma/test", json=asked)
         body: dict[str, Any] = answer.json()
     except (httpx.HTTPError, OSError, ValueError) as error:
-        raise StartError(f"the server at {running.url} does not answer: {error}") from None
+        raise StartError(f"the server at {running.url} does not respond: {error}") from None
     if answer.status_code != httpx.codes.OK:
-        raise StartError(f"the server at {running.url} refuses: {body.get('message', body)}")
+        raise StartError(
+            f"the server at {running.url} rejects the request: {body.get('message', body)}"
+        )
     return body
 
 
@@ -115,7 +117,7 @@ def _print(body: dict[str, Any]) -> None:
         print_table(("time", "host", "rule", "matched"), map(_sample, body["samples"]))
     for day in body["hits_per_day"]:
         print(f"{day['day']}  {day['hits']:,}")
-    part = "; the newest part, since time ran out" if body["incomplete_results"] else ""
+    part = "; only the newest part (time limit reached)" if body["incomplete_results"] else ""
     Console(stderr=True, highlight=False).print(
         f"{body['total_hits']:,} hits on {body['total_hosts']:,} hosts and "
         f"{body['expected_alerts']:,} alerts from {body['from']} to {body['to']}{part}"

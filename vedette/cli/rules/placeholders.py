@@ -16,12 +16,14 @@ _BY: Final = "command line"
 
 def placeholder(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="What stands between the %; without, list all.")
+        str,
+        typer.Argument(metavar="[NAME]", help="Name between the % signs; without it, list all."),
     ] = "",
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="[VALUE...]", help="All values that it has.")
+        list[str] | None,
+        typer.Argument(metavar="[VALUE...]", help="All values of the placeholder."),
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Forget the placeholder.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the placeholder.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -43,4 +45,4 @@ def placeholder(
                     ("name", "values"), [(one.name, ", ".join(one.values)) for one in known]
                 )
             return
-        typer.echo(f"{compile_anew(database)} rules compiled anew")
+        typer.echo(f"{compile_anew(database)} rules recompiled")

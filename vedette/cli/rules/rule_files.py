@@ -50,10 +50,10 @@ def paths_below(folder: Path, on_error: OnError = _raise) -> Iterator[Path]:
         rules = [name for name in names if name.endswith(_ENDINGS)]
         for path in (inner / name for name in (*folders, *rules)):
             if not path.resolve().is_relative_to(root):
-                raise BadRequestError(f"{path}: is a link to a place outside of {folder}")
+                raise BadRequestError(f"{path}: is a link outside of {folder}")
         for path in (inner / name for name in rules):
             if not path.is_file():
-                raise BadRequestError(f"{path}: is no file")
+                raise BadRequestError(f"{path}: is not a file")
             yield path
 
 

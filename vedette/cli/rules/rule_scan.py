@@ -49,7 +49,7 @@ def read_rules(paths: Iterable[Path]) -> RuleFiles:
             found.problems += loaded.problems
             for rule in loaded.rules:
                 if rule.id in ids:
-                    message = f"{rule.id} stood before"
+                    message = f"{rule.id} appeared before"
                     found.problems.append(Problem(str(file), rule.title, "duplicate_id", message))
                 else:
                     ids.add(rule.id)

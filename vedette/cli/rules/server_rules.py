@@ -20,7 +20,7 @@ from vedette.state.policy.sigma_rule import RuleState, SigmaRule
 
 _BY: Final = "command line"
 
-IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of rules.")]
+IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help="Rule ids.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,19 +37,19 @@ def import_files(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", exists=True, help="Files of rules, directories, tar archives."
+            metavar="PATH...", exists=True, help="Rule files, directories, or tar archives."
         ),
     ],
     enabled: Annotated[
         bool | None,
         typer.Option(
             "--enable/--disable",
-            help="Switch all of them on or off. Without it new rules are on, unless their level is "
-            "low or informational, and others stay as they are.",
+            help="Enable or disable all of them. Default: new rules are enabled unless their level "
+            "is low or informational; existing rules keep their state.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Keep nothing: say what would become of each.")
+        bool, typer.Option("--dry-run", help="Store nothing; print the result for each rule.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -77,7 +77,7 @@ def import_files(
 
 
 def list_rules(
-    text: Annotated[str, typer.Argument(help="What title, id or text contain.")] = "",
+    text: Annotated[str, typer.Argument(help="Text in the title, id, or rule.")] = "",
     level: Annotated[str, typer.Option(help="Only rules of this level.")] = "",
     state: Annotated[
         str, typer.Option(help="in_force, pending, blocked, disabled, stopped or unsupported.")
@@ -89,7 +89,7 @@ def list_rules(
     """Rules with what they cost and found."""
     chosen = next((one for one in get_args(RuleState) if one == state), None)
     if state and chosen is None:
-        raise typer.BadParameter(f"{state!r} is no state", param_hint="--state")
+        raise typer.BadParameter(f"{state!r} is not a state", param_hint="--state")
     with open_state(data, config) as database:
         in_force = rules.in_force(database).generation
         wanted = Wanted(text, level, chosen or "")

@@ -28,7 +28,7 @@ EXIT_PROBLEMS: Final = 1
 def check(
     rules: Annotated[
         list[Path],
-        typer.Argument(metavar="RULES...", exists=True, help="Files of rules, or directories."),
+        typer.Argument(metavar="RULES...", exists=True, help="Rule files or directories."),
     ],
     as_json: JsonOption = False,
 ) -> None:
@@ -51,29 +51,29 @@ def check(
 
 def scan(
     rules: Annotated[
-        Path, typer.Argument(metavar="RULES", exists=True, help="A file or directory of rules.")
+        Path, typer.Argument(metavar="RULES", exists=True, help="Rule file or directory.")
     ],
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="PATH...",
             exists=True,
-            help="EVTX, XML, JSON lines, audit.log, Santa logs; archives and directories of them.",
+            help="EVTX, XML, JSON Lines, audit.log, Santa logs; archives and directories of them.",
         ),
     ],
     level: Annotated[
-        str, typer.Option(help="Rules of this level and above: low, medium, high, critical.")
+        str, typer.Option(help="Minimum level: low, medium, high, or critical.")
     ] = "low",
     host: Annotated[
         str,
-        typer.Option(help="Host of logs that do not name theirs; default: the file's name."),
+        typer.Option(help="Host for logs without a host name; default: the file name."),
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Judge files of telemetry by rules, without a server, and print what fires."""
     severity = next((number for name, number in SEVERITY.items() if name == level), None)
     if severity is None:
-        raise typer.BadParameter(f"{level!r} is no level", param_hint="--level")
+        raise typer.BadParameter(f"{level!r} is not a level", param_hint="--level")
     found = read_rules([rules])
     scanned = RuleScan(rule for rule in found.rules if SEVERITY[rule.level] >= severity)
     hits: list[TrialHit] = []

@@ -75,7 +75,7 @@ def text_of(body: dict[str, Any], name: str, chars_max: int, *, needed: bool = F
     if value is None and not needed:
         return ""
     if not isinstance(value, str) or (needed and not value.strip()):
-        raise UnreadableError(f"{name}: must be text")
+        raise UnreadableError(f"{name}: must be a string")
     if len(value) > chars_max:
         raise UnreadableError(f"{name}: has more than {chars_max:,} characters")
     return value
@@ -118,7 +118,7 @@ def _tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise UnreadableError("tags: must be a list of texts")
+        raise UnreadableError("tags: must be a list of strings")
     if len(value) > REPORT_TAGS_MAX or sum(map(len, value)) > REPORT_TEXT_CHARS_MAX:
         raise UnreadableError("tags: are too many")
     return tuple(value)
@@ -126,13 +126,13 @@ def _tags(value: object) -> tuple[str, ...]:
 
 def _score(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -100 <= value <= 100:
-        raise UnreadableError(f"score: {str(value)[:40]!r} is no number from -100 to 100")
+        raise UnreadableError(f"score: {str(value)[:40]!r} is not a number from -100 to 100")
     return round(value)
 
 
 def _time_us(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LATEST:
-        raise UnreadableError(f"timestamp: {str(value)[:40]!r} is no time in epoch seconds")
+        raise UnreadableError(f"timestamp: {str(value)[:40]!r} is not a time in epoch seconds")
     return int(value * _SECOND_US)
 
 

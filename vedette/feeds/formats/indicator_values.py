@@ -42,9 +42,9 @@ def normal_value(kind: str, value: object) -> tuple[IocType, str]:
     """Returns type and normal form of a value indicator. Raises UnreadableError."""
     known = next((one for one in IOC_TYPES if one == kind), None)
     if known is None:
-        raise UnreadableError(f"there is no type of indicators {str(kind)[:40]!r}")
+        raise UnreadableError(f"unknown indicator type {str(kind)[:40]!r}")
     if not isinstance(value, str):
-        raise UnreadableError(f"{kind}: must be text")
+        raise UnreadableError(f"{kind}: must be a string")
     text = value.strip().lower()
     match known:
         case "ipv4" | "ipv6":
@@ -61,9 +61,9 @@ def normal_value(kind: str, value: object) -> tuple[IocType, str]:
 def normal_query(index_type: object, text: object) -> tuple[IndexType, str]:
     """Validates a query over `events` or `modules`. Raises UnreadableError."""
     if index_type not in ("events", "modules"):
-        raise UnreadableError(f"query: there is no index_type {str(index_type)[:40]!r}")
+        raise UnreadableError(f"query: unknown index_type {str(index_type)[:40]!r}")
     if not isinstance(text, str) or not text.strip():
-        raise UnreadableError("query: must be text")
+        raise UnreadableError("query: must be a string")
     if len(text) > IOC_QUERY_CHARS_MAX:
         raise UnreadableError(f"query: has more than {IOC_QUERY_CHARS_MAX:,} characters")
     catalogue = BINARY if index_type == "modules" else PROCESS
@@ -93,14 +93,14 @@ def recognised(text: str) -> tuple[IocType, str]:
             return normal_value(kind, word)
         except UnreadableError:
             continue
-    raise UnreadableError(f"{text[:80]!r} is no hash, address or name")
+    raise UnreadableError(f"{text[:80]!r} is not a hash, address, or name")
 
 
 def _network(kind: str, text: str) -> str:
     try:
         found = ip_network(text, strict=False)
     except ValueError:
-        raise UnreadableError(f"{kind}: {text[:80]!r} is no address") from None
+        raise UnreadableError(f"{kind}: {text[:80]!r} is not an address") from None
     if isinstance(found, IPv6Network) and kind == "ipv6":
         least = NETWORK_BITS_MIN_IPV6
     elif isinstance(found, IPv4Network) and kind == "ipv4":
@@ -120,10 +120,10 @@ def _name(text: str) -> str:
         try:
             name = name.encode("idna").decode("ascii")
         except UnicodeError:
-            raise UnreadableError(f"dns: {text[:80]!r} is no name") from None
+            raise UnreadableError(f"dns: {text[:80]!r} is not a name") from None
     labels = name.split(".")
     if len(name) > DNS_NAME_CHARS_MAX or len(labels) < 2 or not all(map(_LABEL.fullmatch, labels)):
-        raise UnreadableError(f"dns: {text[:80]!r} is no name of two labels or more")
+        raise UnreadableError(f"dns: {text[:80]!r} is not a name of two labels or more")
     if labels[-1].isdecimal():
-        raise UnreadableError(f"dns: {text[:80]!r} is no name")
+        raise UnreadableError(f"dns: {text[:80]!r} is not a name")
     return name

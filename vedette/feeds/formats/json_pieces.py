@@ -210,7 +210,9 @@ class _Cutter:
         return bool(self._buffer)
 
     def _broken(self, why: str) -> BrokenDocumentError:
-        return BrokenDocumentError(f"the document is no JSON: {why}, at byte {self._place():,}")
+        return BrokenDocumentError(
+            f"the document is not valid JSON: {why}, at byte {self._place():,}"
+        )
 
     def _place(self) -> int:
         return self._before + self._at

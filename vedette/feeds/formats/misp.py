@@ -166,7 +166,7 @@ def _items_of(body: dict[str, Any], place: str) -> Iterator[Item]:
 def _report(event_id: str, body: dict[str, Any], iocs: tuple[Ioc, ...]) -> Report:
     time_s = body.get("timestamp", "0")
     if not str(time_s).isdecimal() or len(str(time_s)) > MISP_TIME_CHARS_MAX:
-        raise UnreadableError(f"timestamp: {str(time_s)[:40]!r} is no time")
+        raise UnreadableError(f"timestamp: {str(time_s)[:40]!r} is not a time")
     tags = body.get("Tag")
     names = [one.get("name") for one in tags if isinstance(one, dict)] if tags else []
     return Report(
@@ -201,7 +201,7 @@ def _iocs(body: dict[str, Any], broken: list[str]) -> Iterator[Ioc]:
         kind, value = str(one.get("type")), one.get("value")
         try:
             if not isinstance(value, str):
-                raise UnreadableError("value: must be text")
+                raise UnreadableError("value: must be a string")
             yield from (Ioc(*found) for found in _values(kind, value))
         except UnreadableError as problem:
             broken.append(f"attribute {str(one.get('uuid'))[:40]}: {problem}")
@@ -222,7 +222,7 @@ def _values(kind: str, value: str) -> Iterator[tuple[IocType, str]]:
             if what is not None:
                 yield normal_value(what, part)
     else:
-        raise UnreadableError(f"{kind[:40]!r} is no type that can be matched")
+        raise UnreadableError(f"{kind[:40]!r} is not a supported type")
 
 
 def _address(text: str) -> tuple[IocType, str]:

@@ -97,7 +97,7 @@ def pattern_iocs(pattern: str) -> list[tuple[IocType, str]]:
                 kind = _kind(path)
                 found += [normal_value(kind, value) for value in values if kind is not None]
     if not found:
-        raise UnreadableError("pattern: has no hash, address or name")
+        raise UnreadableError("pattern: has no hash, address, or name")
     return list(dict.fromkeys(found))
 
 
@@ -188,4 +188,4 @@ def _time_us(body: dict[str, Any], name: str) -> int:
         moment = datetime.fromisoformat(str(text))
         return max(0, int(moment.timestamp() * 1_000_000)) if moment.tzinfo else 0
     except (ValueError, OverflowError):
-        raise UnreadableError(f"{name}: {str(text)[:40]!r} is no time") from None
+        raise UnreadableError(f"{name}: {str(text)[:40]!r} is not a time") from None

@@ -165,7 +165,7 @@ def _reports(cells: list[str], columns: _Columns | None) -> Iterator[Report]:
 
 
 def _first_indicator(cells: list[str]) -> tuple[IocType, str]:
-    problem = UnreadableError("has no hash, address or name")
+    problem = UnreadableError("has no hash, address, or name")
     for number, cell in enumerate(cells):
         try:
             return recognised(cell)

@@ -66,7 +66,7 @@ def decode(raw: bytes, host: str = "") -> list[Record]:
     except UnicodeDecodeError as error:
         raise RecordError("bad_text", f"not UTF-8: {error}") from error
     except _WRONG_TYPE as error:
-        raise RecordError("bad_event", "a member is of a wrong type, or missing") from error
+        raise RecordError("bad_event", "a field has a wrong type or is missing") from error
     if host:
         for record in records:
             record.host = host
@@ -98,7 +98,7 @@ def _decode_any(raw: bytes, host: str) -> list[Record]:
 def decode_object(obj: Any, raw: bytes = b"") -> list[Record]:
     """Returns the records of a JSON value. `raw` is its text, used to check the nesting."""
     if not isinstance(obj, dict):
-        raise RecordError("not_an_object", "a record is a JSON object")
+        raise RecordError("not_an_object", "a record must be a JSON object")
     possible = possible_formats(obj)
     for one in possible:
         if not one.is_text and one.recognises(obj):

@@ -155,7 +155,7 @@ def assemble_all(texts: Iterable[str], host: str) -> list[Record]:
         for line in parse_records(text):
             events.setdefault((line.node, line.time_us, line.serial), []).append(line)
     if not events:
-        raise RecordError("unknown_format", "no audit line")
+        raise RecordError("unknown_format", "not an audit line")
     return [assemble(lines, host) for lines in events.values()]
 
 
@@ -167,7 +167,7 @@ def assemble(lines: list[AuditLine], host: str) -> Record:
     first = lines[0]
     name = first.node or host
     if not name:
-        raise RecordError("no_host", "the audit line does not say which host it is from")
+        raise RecordError("no_host", "the audit line has no host")
     if not first.time_us:
         raise RecordError("no_time", "the audit line has no time")
     data = _Data()

@@ -50,7 +50,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     call = parse_fields(head)
     host = call.pop("node", "").lower() or shipper.host_of(obj)
     if not host:
-        raise RecordError("no_host", "the auoms line does not say which host it is from")
+        raise RecordError("no_host", "the auoms line has no host")
     if not line.time_us:
         raise RecordError("no_time", "the auoms line has no time")
     return [

@@ -76,7 +76,7 @@ def _parsed(obj: dict[str, Any], name: str) -> dict[str, Any]:
         except msgspec.DecodeError as error:
             raise RecordError("not_json", f"{name} is neither XML nor JSON: {error}") from error
     if not isinstance(value, dict | list):
-        raise unknown_format(obj, f"{name} is no event data in a row with")
+        raise unknown_format(obj, f"{name} is not event data in a row with")
     return _by_name(value)
 
 

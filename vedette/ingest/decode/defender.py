@@ -27,7 +27,7 @@ CHANNEL = "defender"
 _CATEGORY = "AdvancedHunting-"
 _ROW = frozenset({"DeviceName", "ActionType"})
 _INITIATING = "InitiatingProcess"
-_WITHOUT_HOST = "the row does not say which host it is from"
+_WITHOUT_HOST = "the row has no host"
 
 _FILE_OPERATIONS: dict[str, int] = {
     "FileCreated": FileOperation.CREATED,
@@ -91,7 +91,7 @@ def container_records(obj: dict[str, Any]) -> list[Record]:
     for place, one in enumerate(obj["records"]):
         if not isinstance(one, dict) or not recognises(one):
             given = one if isinstance(one, dict) else {}
-            raise unknown_format(given, f"records[{place}] is no row of Defender with")
+            raise unknown_format(given, f"records[{place}] is not a Defender row with")
         try:
             found += decode(one)
         except RecordError as error:

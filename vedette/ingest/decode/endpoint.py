@@ -59,15 +59,15 @@ def make_record(
     Raises RecordError: no_host, no_time, bad_time, bad_process (a start or end without a pid).
     """
     if not host:
-        raise RecordError("no_host", "the event does not say which host it is from")
+        raise RecordError("no_host", "the event has no host")
     time_us = any_time_us(time)
     if not time_us:
         if time in (None, ""):
             raise RecordError("no_time", "the event has no time")
-        raise RecordError("bad_time", "the event has no time that can be believed")
+        raise RecordError("bad_time", "the event has no plausible time")
     if kind and not process.get("pid"):
         if kind in _LIFETIME:
-            raise RecordError("bad_process", f"an event of the kind {kind} without a process id")
+            raise RecordError("bad_process", f"{kind} event without a process id")
         kind, details = "", {"fields": details}
     data: Part = {"kind": kind, "os": system, "process": process}
     if parent:

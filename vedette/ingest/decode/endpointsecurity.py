@@ -25,7 +25,7 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     """Raises RecordError: no_host, no_time, unknown_format."""
     host = shipper.host_of(obj)
     if not host:
-        raise RecordError("no_host", "the event does not say which host it is from")
+        raise RecordError("no_host", "the event has no host")
     time_us = any_time_us(obj.get("time")) or shipper.time_of(obj)
     if not time_us:
         raise RecordError("no_time", "the event has no time")

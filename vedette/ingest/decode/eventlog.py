@@ -34,7 +34,7 @@ def make_record(
     """
     name = lower_host(host) if isinstance(host, str) else ""
     if not name:
-        raise RecordError("no_host", "the record does not say which host it is from")
+        raise RecordError("no_host", "the record has no host")
     source = text(provider)
     return Record(
         "windows",
@@ -73,7 +73,7 @@ def first_time_us(times: Iterable[Any]) -> int:
             return moment_us
         given = given or value not in (None, "", "-")
     if given:
-        raise RecordError("bad_time", "the record has no time that can be believed")
+        raise RecordError("bad_time", "the record has no plausible time")
     raise RecordError("no_time", "the record has no time")
 
 

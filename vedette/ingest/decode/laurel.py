@@ -42,7 +42,7 @@ def decode(obj: dict[str, Any], raw: bytes = b"") -> list[Record]:
     node = obj.get("NODE")
     host = lower_host(node) if isinstance(node, str) else shipper.host_of(obj)
     if not host:
-        raise RecordError("no_host", "the audit event does not say which host it is from")
+        raise RecordError("no_host", "the audit event has no host")
     if not time_us:
         raise RecordError("no_time", "the audit event has no time")
     data = {name: value for name, value in obj.items() if name.isupper()}

@@ -31,7 +31,7 @@ def checked(record: Record) -> Record:
     """Returns the record with numbers in range and a lower-case host."""
     record.host = lower_host(record.host)
     if not record.host:
-        raise RecordError("no_host", "the record does not say which host it is from")
+        raise RecordError("no_host", "the record has no host")
     if not 0 < record.time_us < _LAST_US:
         record.time_us = any_time_us(record.data.get("UtcTime"))
         if not record.time_us:

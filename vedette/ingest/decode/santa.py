@@ -91,7 +91,7 @@ def parse_line(text: str, host: str) -> Record:
     """Returns the record of a log line. Raises RecordError: no_host, no_time, unknown_format."""
     found = _head(text)
     if found is None:
-        raise RecordError("unknown_format", "no Santa log line")
+        raise RecordError("unknown_format", "not a Santa log line")
     members = text[found.end() :].rstrip()
     fields = {name: _plain(value) for name, value in _FIELD.findall(members)}
     return _record(host or _machine(fields.get("machineid")), time_us(found[1]), fields)
@@ -99,7 +99,7 @@ def parse_line(text: str, host: str) -> Record:
 
 def _record(host: str, moment_us: int, fields: dict[str, str]) -> Record:
     if not host:
-        raise RecordError("no_host", "the event does not say which host it is from")
+        raise RecordError("no_host", "the event has no host")
     if not moment_us:
         raise RecordError("no_time", "the event has no time")
     return Record("santa", host, moment_us, "santa", data=dict(fields))

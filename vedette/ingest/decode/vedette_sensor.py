@@ -23,13 +23,13 @@ def decode(obj: dict[str, Any]) -> list[Record]:
     """Raises RecordError: unknown_format (another format or type), no_host, no_time,
     bad_process."""
     if obj["vedette_event"] != FORMAT:
-        raise RecordError("unknown_format", f"vedette_event: only format {FORMAT} is known")
+        raise RecordError("unknown_format", f"vedette_event: only format {FORMAT} is supported")
     kind = obj.get("type")
     if not isinstance(kind, str) or kind not in TYPES:
         raise RecordError("unknown_format", f"type: one of {', '.join(sorted(TYPES))}")
     host = shipper.host_of(obj)
     if not host:
-        raise RecordError("no_host", "the event does not say which host it is from")
+        raise RecordError("no_host", "the event has no host")
     time_us = obj.get("time_us")
     if not _is_number(time_us):
         raise RecordError("no_time", "time_us: epoch microseconds")

@@ -152,7 +152,7 @@ def _audit_event(obj: dict[str, Any], audit: dict[str, Any]) -> Record:
     time_us = _audit_time_us(obj.get("full_log"), serial) or any_time_us(_time(obj))
     if not time_us:
         reason = "no_time" if _time(obj) in (None, "") else "bad_time"
-        raise RecordError(reason, "the alert has no time that can be believed")
+        raise RecordError(reason, "the alert has no plausible time")
     kind = text(audit.get("type")).upper() or "SYSCALL"
     return Record(
         "auditd",

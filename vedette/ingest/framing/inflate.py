@@ -54,7 +54,7 @@ def inflate(body: bytes, encoding: str, limit: int = BODY_INFLATED_BYTES_MAX) ->
             return _inflate_zstd(body, limit)
         case other:
             raise BadRequestError(
-                f"Content-Encoding {other[:40]!r} is not served; gzip, deflate and zstd are",
+                f"Content-Encoding {other[:40]!r} is not supported; use gzip, deflate, or zstd",
                 reason="bad_encoding",
             )
 

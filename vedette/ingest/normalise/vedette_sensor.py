@@ -86,7 +86,7 @@ def normalise(record: Record, ctx: HostContext, _keep: Keep) -> list[Outcome]:
     try:
         return _MAKE[event["type"]](event, ctx, record.time_us)
     except WRONG_TYPE as error:
-        raise RecordError("bad_event", f"a member of {event['type']} is of a wrong type") from error
+        raise RecordError("bad_event", f"a field of {event['type']} has the wrong type") from error
 
 
 # --- processes --------------------------------------------------------------------------

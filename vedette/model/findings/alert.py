@@ -134,7 +134,7 @@ def status_of(text: str, name: str = "status") -> str:
     for status in STATUSES:
         if status.lower() == wanted:
             return status
-    raise BadRequestError(f"{name}: {text[:40]!r} is none of {', '.join(STATUSES)}")
+    raise BadRequestError(f"{name}: {text[:40]!r} is not one of {', '.join(STATUSES)}")
 
 
 class HistoryEntry(Struct, frozen=True, omit_defaults=True):

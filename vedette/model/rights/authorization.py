@@ -67,20 +67,20 @@ class Deed(Enum):
     CHANGE_READ_ONLY_WATCHLIST = Need("change this read-only watchlist")
     CHANGE_SOURCE_ACTION = Need("change an action that belongs to its source", Role.ANALYST)
     CHANGE_OWN_ACTION = Need("change an action of another user")
-    CHANGE_RECIPIENTS = Need("change where an action sends that belongs to its source")
+    CHANGE_RECIPIENTS = Need("change the destination of an action that belongs to its source")
     CHANGE_ACTION_OF_ALL_SOURCES = Need("change an action of all sources")
     CHANGE_RULES = Need("change Sigma rules")
     CHANGE_PLACEHOLDERS = Need("change placeholders of Sigma rules")
     CHANGE_FEEDS = Need("change feeds")
-    IGNORE_REPORTS = Need("ignore reports, which holds for every sensor group")
+    IGNORE_REPORTS = Need("ignore reports for all sensor groups")
     CHANGE_FILTERS = Need("change ingress filters")
-    CHANGE_SUPPRESSIONS = Need("change suppressions, which hold for every sensor group")
+    CHANGE_SUPPRESSIONS = Need("change suppressions for all sensor groups")
     CHANGE_YARA_RULES = Need("change YARA rules")
     CHANGE_RESPONSE_POLICIES = Need("change response policies")
-    BAN = Need("change bans, which hold on every host", Role.ANALYST)
+    BAN = Need("change bans on all hosts", Role.ANALYST)
     TRIAGE = Need("change this alert", Role.ANALYST, permission.ALERTS_CLOSE)
     TRIAGE_UNCOUNTED = Need(
-        "change many alerts at once without `expected`, the number that a `dry_run` counted"
+        "change many alerts at once without `expected`, the count from a `dry_run`"
     )
     WRITE_NOTE = Need("write notes on this alert", Role.ANALYST, permission.NOTES_CREATE)
     DELETE_NOTE = Need("delete notes on this alert", Role.ANALYST, permission.NOTES_DELETE)
@@ -88,15 +88,15 @@ class Deed(Enum):
     UNINSTALL_SENSOR = Need("uninstall this sensor", Role.ADMINISTRATOR)
     MOVE_SENSOR = Need("move this sensor", Role.ADMINISTRATOR)
     UPDATE_SENSORS = Need("update these devices", Role.ADMINISTRATOR, permission.KITS_EXECUTE)
-    DECIDE_ENROLMENT = Need("decide about this re-enrolment", Role.ADMINISTRATOR)
-    FETCH_INSTALLER = Need("fetch installers, which carry a secret", Role.ADMINISTRATOR)
-    ASK_HOST = Need("send this host a live query", Role.ANALYST)
-    ORDER_BINARY = Need("order files from its hosts", Role.ANALYST)
-    ADD_BINARY = Need("add the file of a program")
+    DECIDE_ENROLMENT = Need("approve or reject this re-enrollment", Role.ADMINISTRATOR)
+    FETCH_INSTALLER = Need("download installers, which contain a secret", Role.ADMINISTRATOR)
+    ASK_HOST = Need("run live queries on this host", Role.ANALYST)
+    ORDER_BINARY = Need("request files from its hosts", Role.ANALYST)
+    ADD_BINARY = Need("upload the file of a binary")
     CHANGE_GROUPS = Need("change sensor groups")
     CHANGE_SITES = Need("change sites")
     CHANGE_HOST_ALIASES = Need("change aliases of hosts")
-    DECIDE_HOST_NAME = Need("decide which group has a host name")
+    DECIDE_HOST_NAME = Need("decide which group owns a host name")
     CHANGE_USERS = Need("change users")
     CHANGE_TEAMS = Need("change teams")
     CHANGE_TOKEN = Need("issue or revoke tokens of other users")
@@ -108,7 +108,7 @@ class Deed(Enum):
     CHANGE_APP_CONTROL = Need("change the application-control server")
     CHANGE_OUTBOX = Need("change the outbox")
     CHANGE_PARTITIONS = Need("change time partitions")
-    CHANGE_SNAPSHOTS = Need("make and delete snapshots for backups")
+    CHANGE_SNAPSHOTS = Need("create and delete snapshots for backups")
     CREATE_FORWARDER = Need("add and test forwarders", None, permission.FORWARDERS_CREATE)
     UPDATE_FORWARDER = Need("change forwarders", None, permission.FORWARDERS_UPDATE)
     DELETE_FORWARDER = Need("delete forwarders", None, permission.FORWARDERS_DELETE)
@@ -158,7 +158,7 @@ def needed(deed: Deed, managed: Managed, caller: Principal | None = None) -> str
         return f"{ROLE_NAMES[role]} in every sensor group, or {GLOBAL_ADMINISTRATOR}"
     known = sorted(managed.groups)
     if not known or caller is None or any(caller.role_in(one) < Role.VIEWER for one in known):
-        return f"{ROLE_NAMES[role]} in every sensor group that it is about"
+        return f"{ROLE_NAMES[role]} in every affected sensor group"
     groups = "sensor group" if len(known) == 1 else "sensor groups"
     return f"{ROLE_NAMES[role]} in {groups} {', '.join(map(str, known))}"
 

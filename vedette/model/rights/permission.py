@@ -114,7 +114,7 @@ def permission_named(text: str) -> Permission:
     EXECUTE`, `_API.Device:org.Kits:execute`. Raises BadRequestError if there is none."""
     found = _NAMES.get(":".join(text.strip().lower().split()))
     if found is None:
-        raise BadRequestError(f"permissions: there is no permission {text[:80]!r}")
+        raise BadRequestError(f"permissions: unknown permission {text[:80]!r}")
     return found
 
 

@@ -196,8 +196,10 @@ def internal_error(error: Exception) -> RecordError:
     failed commit would fail all its requests, every time the record is sent again."""
     if isinstance(error, MemoryError):
         raise error
-    log.error("a record could not be handled", exc_info=error)
-    return RecordError("internal_error", "the server could not handle the record; see its log")
+    log.error("failed to process a record", exc_info=error)
+    return RecordError(
+        "internal_error", "the server failed to process the record; see the server log"
+    )
 
 
 def _bad_host(record: Record) -> RecordError:

@@ -216,7 +216,7 @@ class RuleJudge:
             except Exception as error:
                 # The record itself is stored; only its remaining rules are skipped.
                 if not self._is_failing:
-                    log.exception("rules could not be asked of a record", error=str(error))
+                    log.exception("rule evaluation failed for a record", error=str(error))
                     self._is_failing = True
 
     def _judged_record(self, made: "RecordEvent") -> list[Rule]:
@@ -254,7 +254,7 @@ class RuleJudge:
         assert self._set is not None
         while self._set.broken:
             rule_id, error = self._set.broken.pop()
-            log.error("a rule cannot be asked; it is left out", rule=rule_id, error=error)
+            log.error("cannot evaluate a rule; skipping it", rule=rule_id, error=error)
 
     def _events(self, record: Record, host: Host, outcomes: list[Outcome]) -> Iterator[Event]:
         """Yields the events of a record that does not come from an event log."""
@@ -321,7 +321,7 @@ def _readable(rules: Iterable[JudgedRule]) -> Iterator[Rule]:
         try:
             yield one.rule()
         except ValueError as error:
-            log.error("a rule cannot be read; it is left out", rule=one.id, error=str(error))
+            log.error("cannot load a rule; skipping it", rule=one.id, error=str(error))
 
 
 class RecordEvent:

@@ -25,7 +25,7 @@ SHARDED_HOST_NAMES_MAX: Limit[int] = 200_000
 """Likely host names whose worker is cached; when there are more, all are dropped."""
 
 
-_STUCK = RecordError("stuck", "the record stalled the server repeatedly while it was processed")
+_STUCK = RecordError("stuck", "processing the record stalled the server repeatedly")
 
 
 class ShardedSubmission:

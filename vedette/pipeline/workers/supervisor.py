@@ -75,7 +75,7 @@ class WorkerSupervisor:
             try:
                 self._check(workers)
             except Exception:
-                log.exception("checking the workers failed")
+                log.exception("worker check failed")
                 self._stopping.wait(WORKER_CHECK_S)
 
     def _check(self, workers: Workers) -> None:

@@ -152,7 +152,7 @@ class WorkerHandle:
             self._channel.send(message)
         except Exception as error:
             if not isinstance(error, ConnectionError):
-                log.exception("a message to a worker could not be sent")
+                log.exception("cannot send a message to a worker")
             self.shut()
 
 

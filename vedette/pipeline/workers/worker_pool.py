@@ -140,7 +140,7 @@ class WorkerPool:
 
     def prepare(self, submissions: list[Submission], seq: int, now_us: int) -> PackedCommit:
         if not self._workers:
-            raise UnavailableError("no worker processes commits at the moment")
+            raise UnavailableError("no worker is processing commits")
         self.windows.advance(now_us)
         commit = ShardedCommit(self._take(submissions), self._sharding, self._is_ours)
         results = self._process(commit, seq, now_us)
@@ -252,7 +252,7 @@ class WorkerPool:
                     self._suspect_record(number)
             for worker in workers:
                 worker.shut()
-        log.error("a worker failed; all are replaced", stalled=len(stalled))
+        log.error("a worker failed; replacing all workers", stalled=len(stalled))
         self._on_failure()
 
     def _suspect_record(self, number: int) -> None:
@@ -365,7 +365,7 @@ class WorkerPool:
             raise self._lost() from error
 
     def _lost(self) -> UnavailableError:
-        log.error("a worker has ended; all are replaced")
+        log.error("a worker exited; replacing all workers")
         self._close_workers()
         return UnavailableError("a process that prepares commits has ended")
 

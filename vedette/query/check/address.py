@@ -92,7 +92,7 @@ def _groups(text: str) -> list[Bounds]:
     zeros."""
     found = _GROUPS.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r}: a wildcard stands for the last parts of an address")
+        raise ValueError(f"{text!r}: a wildcard can only replace the last parts of an address")
     known, begun = [int(part, 16) for part in found[1].split(":") if part], found[2]
     base = 0
     for group in known:
@@ -120,7 +120,7 @@ def _groups_beginning(begun: str) -> list[Bounds]:
 def _octets(text: str) -> Bounds:
     """Returns the bounds of a dotted IPv4 prefix such as `10.0.*`."""
     if not _OCTETS.fullmatch(text):
-        raise ValueError(f"{text!r}: a wildcard stands for the last parts of an address")
+        raise ValueError(f"{text!r}: a wildcard can only replace the last parts of an address")
     known = [int(part) for part in text.split(".") if part != "*"]
     if any(part > 255 for part in known):
         raise ValueError(f"{text!r} is not an address")

@@ -163,7 +163,7 @@ class _Check:
         if field is None:
             raise unknown_field(leaf.field, self.catalogue, leaf.start, leaf.end)
         if field.kind == "join" and not self.joins:
-            message = f"{leaf.field}: too many binaries to join (a setting of this server)"
+            message = f"{leaf.field}: too many binaries to join (server setting)"
             raise QueryError(message, leaf.start, leaf.end)
         try:
             return self._kind(field, leaf)
@@ -172,7 +172,7 @@ class _Check:
 
     def _refuse_leading_wildcard(self, leaf: Leaf, value: Text) -> None:
         if begins_wild(unescape(value.source)):
-            message = "a value may not begin with a wildcard (a setting of this server)"
+            message = "a value cannot begin with a wildcard (server setting)"
             raise QueryError(message, leaf.start, leaf.end)
 
     def _bare(self, leaf: Leaf) -> Checked:
@@ -278,7 +278,7 @@ def _check_value(leaf: Leaf, value: Text) -> None:
 def _check_size(tree: Tree) -> None:
     asked = leaves(tree)
     if len(asked) > QUERY_LEAVES_MAX:
-        message = f"a query asks for at most {QUERY_LEAVES_MAX:,} values, this one {len(asked):,}"
+        message = f"a query has at most {QUERY_LEAVES_MAX:,} values; this one has {len(asked):,}"
         raise _too_large(message, asked[QUERY_LEAVES_MAX])
     waiting = [tree]
     while waiting:
@@ -303,7 +303,7 @@ def _check_operands(joint: str, operands: list[Tree]) -> None:
     columns."""
     if len(operands) > QUERY_OPERANDS_MAX:
         most, found = QUERY_OPERANDS_MAX, len(operands)
-        message = f"at most {most:,} conditions can be joined by {joint}, these are {found:,}"
+        message = f"at most {most:,} conditions can be joined by {joint}; found {found:,}"
         raise _too_large(message, leaves(operands[most])[0])
 
 
@@ -332,7 +332,7 @@ def _text_tests(field: Field, leaf: Leaf) -> tuple[Test, ...]:
         case Range(low="*", high="*"):
             return TEXT_RULES[field.type](field, "*")
         case Range():
-            raise ValueError("has no ranges")
+            raise ValueError("does not support ranges")
         case Exact(text):
             return _exact_tests(field, text)
 
@@ -355,7 +355,7 @@ def _process_id(field: Field, leaf: Leaf) -> Checked:
         case Range(low="*", high="*"):
             value = "*"
         case Range():
-            raise ValueError("has no ranges")
+            raise ValueError("does not support ranges")
     if is_any(value):
         return Match(tuple(PresentTest(column) for column in field.sources), leaf)
     if not value:

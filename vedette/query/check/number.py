@@ -122,7 +122,7 @@ def truth(value: Value) -> bool | None:
         case Range(low="*", high="*"):
             return None
         case Range():
-            raise ValueError("true and false have no ranges")
+            raise ValueError("true and false do not support ranges")
         case Text(source):
             text = unescape(source)
         case Exact(text):
@@ -134,7 +134,7 @@ def truth(value: Value) -> bool | None:
             return True
         case "false" | "0":
             return False
-    raise ValueError(f"{text!r} is neither true nor false")
+    raise ValueError(f"{text!r} is not true or false")
 
 
 def boolean(field: Field, value: Value) -> tuple[Test, ...]:

@@ -119,7 +119,7 @@ class _Scan:
     def _open(self, field: str | None, start: int) -> Word:
         self.fields.append(field)
         if len(self.fields) > QUERY_DEPTH_MAX:
-            message = f"brackets are nested deeper than {QUERY_DEPTH_MAX}"
+            message = f"parentheses are nested deeper than {QUERY_DEPTH_MAX}"
             raise QueryError(message, start, self.position + 1)
         self.position += 1
         return Word(Mark.OPEN, start, self.position)
@@ -127,7 +127,7 @@ class _Scan:
     def _close(self) -> Word:
         start = self.position
         if len(self.fields) == 1:
-            raise QueryError("a closing bracket without an opening one", start, start + 1)
+            raise QueryError("unmatched closing parenthesis", start, start + 1)
         self.fields.pop()
         self.position += 1
         return Word(Mark.CLOSE, start, self.position)
@@ -197,7 +197,7 @@ class _Scan:
                 break
             self.position += 2
         if text[self.position : self.position + 1] == '"':
-            raise _UncleanError("a quote inside a word", self.position, self.position + 1)
+            raise _UncleanError("unexpected quote inside a word", self.position, self.position + 1)
         return Text(closed(text[start : self.position]))
 
     def _ends_after_backslash(self) -> bool:
@@ -232,10 +232,10 @@ class _Scan:
         start = self.position
         match = pattern.match(self.text, start)
         if match is None:
-            raise _UncleanError("a quote that is never closed", start, len(self.text))
+            raise _UncleanError("unclosed quote", start, len(self.text))
         self.position = match.end()
         if not _AFTER_PHRASE.match(self.text, self.position):
-            message = "a closing quote must be followed by a space or a closing bracket"
+            message = "a closing quote must be followed by a space or a closing parenthesis"
             raise _UncleanError(message, self.position - 1, self.position)
         return match[1]
 
@@ -245,7 +245,7 @@ class _Scan:
         while quote >= 0 and not self._query_goes_on(quote + 1):
             quote = self.text.find('"', quote + 1)
         if quote < 0:
-            raise _UncleanError("a quote that is never closed", self.position, len(self.text))
+            raise _UncleanError("unclosed quote", self.position, len(self.text))
         self.position = quote + 1
         return _BARE_QUOTE.sub(_escaped_quote, self.text[start:quote])
 

@@ -21,7 +21,7 @@ def parse(text: str, catalogue: Catalogue = PROCESS) -> Tree:
     limit.
     """
     if len(text) > QUERY_CHARS_MAX:
-        message = f"a query has at most {QUERY_CHARS_MAX} characters, this one {len(text)}"
+        message = f"a query has at most {QUERY_CHARS_MAX} characters; this one has {len(text)}"
         raise QueryError(message, QUERY_CHARS_MAX, len(text))
     words = lex(text, catalogue)
     if not words:
@@ -50,7 +50,7 @@ class _Bracket:
     def join(self, word: Word) -> None:
         """Adds an AND or OR between operands."""
         if not self.branches[-1] or self.needs_operand:
-            raise QueryError("an operator without a left side", word.start, word.end)
+            raise QueryError("operator has no left operand", word.start, word.end)
         if word.content is Mark.OR:
             self.branches.append([])
         self.needs_operand = word
@@ -62,7 +62,7 @@ class _Bracket:
     def tree(self) -> Tree:
         if self.needs_operand is not None:
             word = self.needs_operand
-            raise QueryError("an operator without a right side", word.start, word.end)
+            raise QueryError("operator has no right operand", word.start, word.end)
         return any_of(all_of(branch) for branch in self.branches)
 
 
@@ -84,7 +84,7 @@ def _build(words: list[Word], size: int) -> Tree:
                 stack[-1].add(_closed(top, word))
     unclosed = stack[-1].word
     if unclosed is not None:
-        raise QueryError("a bracket that is never closed", unclosed.start, size)
+        raise QueryError("unclosed parenthesis", unclosed.start, size)
     return stack[0].tree()
 
 

@@ -29,7 +29,7 @@ def _data(value: Any) -> dict[str, Any]:
     if value in (None, ""):
         return {}
     if not isinstance(value, dict):
-        raise ValueError("must be an object, or one as text")  # noqa: TRY004 - Pydantic expects it
+        raise ValueError("must be an object or a string with a JSON object")  # noqa: TRY004 - Pydantic expects it
     return value
 
 

@@ -55,13 +55,13 @@ def _url(value: str) -> str:
     if not value.lower().startswith(SCHEMES):
         raise ValueError(f"must begin with {', '.join(SCHEMES)}")
     if any(ord(char) <= ord(" ") for char in value):
-        raise ValueError("has white space")
+        raise ValueError("contains whitespace")
     scheme, rest = value.split("://", 1)
     if "@" in rest.partition("/")[0]:
-        raise ValueError("give credentials as username and password")
+        raise ValueError("must not contain credentials; set username and password")
     url = f"{scheme.lower()}://{rest}"
     if not url.startswith("file:") and not server_of(url)[1]:
-        raise ValueError("names no host")
+        raise ValueError("has no host")
     return url
 
 

@@ -56,7 +56,7 @@ def _chosen_id(value: Any) -> Any:
     """Returns "" for null: the server chooses the id. Raises ValueError for "" and the reserved
     id."""
     if value in ("", _RESERVED):
-        raise ValueError("1 to 64 letters, digits and dashes, and not 'legacy'")
+        raise ValueError("must be 1 to 64 letters, digits, and dashes, and not 'legacy'")
     return "" if value is None else value
 
 

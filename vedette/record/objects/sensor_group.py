@@ -52,7 +52,7 @@ _Role = Literal["No Access", "Viewer", "Analyst", "Administrator"]
 
 def _printable(value: str) -> str:
     if value and not value.isprintable():
-        raise ValueError("must be printable")
+        raise ValueError("must contain only printable characters")
     return value
 
 
@@ -72,19 +72,19 @@ def _address(value: str) -> str:
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise ValueError(f"{value[:60]!r} is no address or address:port")
+        raise ValueError(f"{value[:60]!r} is not an address or address:port")
     return value
 
 
 def _path(value: str) -> str:
     if not is_excluded_path(value):
-        raise ValueError(f"{value[:60]!r} is no path, with * and ? for what varies")
+        raise ValueError(f"{value[:60]!r} is not a path (wildcards * and ?)")
     return value
 
 
 def _interval(value: int) -> int:
     if value and not GROUP_CHECKIN_MIN_S <= value <= GROUP_CHECKIN_MAX_S:
-        raise ValueError(f"must be 0, or from {GROUP_CHECKIN_MIN_S} to {GROUP_CHECKIN_MAX_S}")
+        raise ValueError(f"must be 0 or from {GROUP_CHECKIN_MIN_S} to {GROUP_CHECKIN_MAX_S}")
     return value
 
 

@@ -46,7 +46,7 @@ def id_of_watchlist(value: object) -> int:
     digits = str(value).strip()
     is_number = digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) <= 11
     if not is_number or abs(int(digits)) > limits.WATCHLIST_ID_MAX:
-        raise ValueError(f"{digits[:40]!r} is not the number of a watchlist")
+        raise ValueError(f"{digits[:40]!r} is not a watchlist id")
     return int(digits)
 
 
@@ -56,7 +56,7 @@ def _given_id(value: object) -> int | None:
         return None
     number = id_of_watchlist(value)
     if number < 1:
-        raise ValueError("must be above 0")
+        raise ValueError("must be greater than 0")
     return number
 
 

@@ -79,7 +79,7 @@ def alert(engine: Engine, scope: Scope, alert_id: str) -> AlertRow:
     known = alert_id.lower()
     found = alerts_by_id(engine, [known], scope).get(known)
     if found is None:
-        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+        raise NotFoundError(f"alert {alert_id[:64]!r} not found")
     return found
 
 

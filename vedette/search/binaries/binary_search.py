@@ -91,7 +91,7 @@ def summary(engine: Engine, scope: Scope, digest: str) -> Row:
     hash_column("md5", digest)
     found = binaries_of(engine, [digest.lower()], scope)
     if not found:
-        raise NotFoundError(f"there is no binary {digest[:64]!r}")
+        raise NotFoundError(f"binary {digest[:64]!r} not found")
     return with_binary_tags(engine, found)[0]
 
 
@@ -100,7 +100,7 @@ def hash_column(name: str, digest: str) -> str:
     parameter `name`, for any other value."""
     column = _HASH_CHARS.get(len(digest)) if _HEX.fullmatch(digest) else None
     if column is None:
-        raise BadRequestError(f"{name}: {digest[:80]!r} is neither an MD5 nor a SHA-256")
+        raise BadRequestError(f"{name}: {digest[:80]!r} is not an MD5 or SHA-256")
     return column
 
 

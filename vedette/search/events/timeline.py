@@ -107,9 +107,9 @@ def _check(span: Span, interval_s: int) -> None:
     steps = _steps(span, interval_s)
     if steps > TIMELINE_BUCKETS_MAX:
         raise BadRequestError(
-            f"interval: {interval_s}s makes {steps} intervals of the time from "
-            f"{_utc(span.first_us)} to {_utc(span.last_us)}, and at most "
-            f"{TIMELINE_BUCKETS_MAX} are answered; ask for a longer one, or a start and end"
+            f"interval: {interval_s}s makes {steps} intervals from "
+            f"{_utc(span.first_us)} to {_utc(span.last_us)} (limit "
+            f"{TIMELINE_BUCKETS_MAX}); use a longer interval or set start and end"
         )
 
 

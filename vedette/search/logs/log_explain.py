@@ -92,8 +92,8 @@ def _count(engine: Engine, scope: Scope, part: Checked, reach: Reach) -> int | N
 def _hints(match: Match) -> Iterator[str]:
     value = match.leaf.value
     if not match.tests:
-        yield "can never match: nothing stored has this form"
+        yield "never matches: no stored value has this form"
     elif isinstance(value, Text) and begins_wild(value.source):
-        yield "begins with a wildcard: no index can narrow it"
+        yield "begins with a wildcard: cannot use an index"
     elif not is_indexed(match):
-        yield "is not narrowed by an index: combine it with a term that is"
+        yield "does not use an index: combine it with a term that does"

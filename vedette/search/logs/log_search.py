@@ -137,7 +137,7 @@ def _sort_column(name: str) -> str:
     field = LOG.find(name)
     column = field.sources[0] if field is not None else ""
     if column not in SORTABLE:
-        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
+        raise BadRequestError(f"sort: cannot sort results by {name[:60]!r}")
     return column
 
 

@@ -81,10 +81,10 @@ def unknown_process(engine: Engine, scope: Scope, process_id: str) -> NotFoundEr
     began_us = time_in_id_us(process_id, before_us=opened_us + PARTITION_HOT_US_MAX)
     if Absence(engine, scope).reason(process_id, began_us) == UNMOUNTED:
         return NotFoundError(
-            f"there is no process {process_id!r} in mounted partitions; mount those of its time",
+            f"process {process_id!r} not found in mounted partitions; mount those of its time",
             reason=UNMOUNTED,
         )
-    return NotFoundError(f"there is no process {process_id!r}")
+    return NotFoundError(f"process {process_id!r} not found")
 
 
 def with_parent(

@@ -190,14 +190,14 @@ def sort_columns(sorts: tuple[Sort, ...]) -> Order:
 def _sort_column(name: str) -> str:
     column = _column(name)
     if column not in SORTABLE:
-        raise BadRequestError(f"sort: results cannot be sorted by {name[:60]!r}")
+        raise BadRequestError(f"sort: cannot sort results by {name[:60]!r}")
     return column
 
 
 def _group_column(name: str) -> str:
     column = _column(name)
     if column and column not in SORTABLE:
-        raise BadRequestError(f"svc.group: results cannot be grouped by {name[:60]!r}")
+        raise BadRequestError(f"svc.group: cannot group results by {name[:60]!r}")
     return column
 
 

@@ -102,7 +102,7 @@ def suppression(
 def _left(end_s: float) -> float:
     left_s = end_s - time.monotonic()
     if left_s <= 0:
-        raise UnavailableError("the check took longer than allowed", reason="deadline")
+        raise UnavailableError("the check exceeded its time limit", reason="deadline")
     return left_s
 
 

@@ -117,7 +117,7 @@ class Identity:
             self.refused = f"enrolment waits for an administrator's approval: {why}"
         else:
             self.refused = f"enrolment refused: {why}"
-        _log.warning("%s; asking again in %.0f s", self.refused, pause_s)
+        _log.warning("%s; retrying in %.0f s", self.refused, pause_s)
         raise ServerUnavailableError(self.refused, pause_s)
 
     def _take(self, body: dict[str, Any]) -> None:
@@ -132,7 +132,7 @@ class Identity:
         if self.update_key is None:
             self._update_key = offered
         elif offered is not None and offered != self.update_key:
-            _log.warning("the server offers another update key; the first one stays")
+            _log.warning("the server offers a different update key; keeping the first")
         saved = {
             "server_url": self._settings.server_url,
             "sensor_id": self.sensor_id,

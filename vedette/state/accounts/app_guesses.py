@@ -66,7 +66,7 @@ class AppGuesses:
                     of: Of = "address" if key in _keys("", network) else "app"
                     lock = AttemptLock(key, limits_of[key], of, who, network)
                     note_lock(connection, lock, now_us)
-        raise UnauthorizedError("the id or the secret is wrong")
+        raise UnauthorizedError("invalid id or secret")
 
     def _count(
         self, connection: Connection, limits_of: dict[str, int], now_us: int
@@ -110,4 +110,4 @@ def _refuse_beyond(connection: Connection, limits_of: dict[str, int], now_us: in
     # Fetch all rows: an open cursor keeps its snapshot, and SQLite refuses to write from an old
     # snapshot.
     if any(row.attempts >= limits_of[row.name] for row in rows.all()):
-        raise BusyError("too many wrong secrets: wait a quarter of an hour", reason="locked_out")
+        raise BusyError("too many failed attempts; retry in 15 minutes", reason="locked_out")

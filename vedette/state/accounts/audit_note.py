@@ -26,7 +26,7 @@ def note_in(data: Path, entry: Entry, author: Author) -> None:
     disk.
     """
     if not (data / _STATE_FILE).is_file():
-        raise UnavailableError(f"there is no {_STATE_FILE} in {data}")
+        raise UnavailableError(f"no {_STATE_FILE} in {data}")
     database = open_database("", data)
     try:
         with database.reading() as connection:
@@ -43,4 +43,4 @@ def _check_form(connection: Connection) -> None:
         wanted = {column.name for column in table.columns}
         known = found.has_table(table.name)
         if not known or {column["name"] for column in found.get_columns(table.name)} != wanted:
-            raise UnavailableError("its audit log is that of another version")
+            raise UnavailableError("its audit log is from a different version")

@@ -154,17 +154,17 @@ def verify(database: Database, known: Head | None = None) -> Verdict:
     previous, whole = FIRST_HASH, 0
     latest = _head(database)
     if latest is None:
-        return Verdict(0, Head(0, FIRST_HASH), "its head is missing")
+        return Verdict(0, Head(0, FIRST_HASH), "the head is missing")
     for row in _rows(database):
         if row["number"] > latest.number:  # written after the verification began
             break
         if row["number"] != whole + 1:
             return Verdict(whole, latest, _gap(row["number"], whole + 1))
         if row["hash"] != chained(previous, row):
-            return Verdict(whole, latest, f"entry {whole + 1} was changed, or one before it")
+            return Verdict(whole, latest, f"entry {whole + 1} or an earlier entry was changed")
         previous, whole = row["hash"], whole + 1
         if known is not None and known.number == whole and known.hash != previous:
-            return Verdict(whole, latest, f"entry {whole} is not the one that was kept elsewhere")
+            return Verdict(whole, latest, f"entry {whole} does not match the head kept elsewhere")
     if (whole, previous) != (latest.number, latest.hash):
         return Verdict(whole, latest, f"entries after {whole} are missing, up to {latest.number}")
     if known is not None and known.number > whole:

@@ -166,7 +166,7 @@ def found(connection: Connection, app_id: str) -> CloudApp:
     """Returns the app with this id, within the caller's transaction. Raises NotFoundError."""
     row = connection.execute(select(CLOUD_APP).where(CLOUD_APP.c.id == app_id)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no app {app_id[:80]!r}")
+        raise NotFoundError(f"app {app_id[:80]!r} not found")
     return _app(connection, row)
 
 
@@ -235,7 +235,7 @@ def _values(new: AppChange) -> dict[str, object]:
 def _check_name(connection: Connection, name: str, app_id: str) -> None:
     taken = select(CLOUD_APP.c.id).where(CLOUD_APP.c.name == name, CLOUD_APP.c.id != app_id)
     if connection.scalar(taken) is not None:
-        raise ConflictError(f"there is an app {name!r} already")
+        raise ConflictError(f"app {name!r} already exists")
 
 
 def _set_roles(connection: Connection, app_id: str, role_ids: Sequence[int]) -> None:
@@ -243,7 +243,7 @@ def _set_roles(connection: Connection, app_id: str, role_ids: Sequence[int]) -> 
     query = select(CLOUD_ROLE.c.id).where(CLOUD_ROLE.c.id.in_(wanted))
     known = set(connection.scalars(query))
     if missing := [one for one in wanted if one not in known]:
-        raise BadRequestError(f"roles: there is no role {missing[0]}")
+        raise BadRequestError(f"roles: unknown role {missing[0]}")
     connection.execute(delete(CLOUD_APP_ROLE).where(CLOUD_APP_ROLE.c.app_id == app_id))
     if wanted:
         rows = [{"app_id": app_id, "role_id": one} for one in wanted]

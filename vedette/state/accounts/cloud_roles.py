@@ -44,7 +44,7 @@ def add(database: Database, new: RoleChange) -> CloudRole:
     """Creates a role, for all groups unless `new` lists some. Raises BadRequestError for an unknown
     permission or group, or if there is no permission; ConflictError for a name that is taken."""
     if not new.permissions:
-        raise BadRequestError("permissions: a role needs at least one")
+        raise BadRequestError("permissions: must have at least one entry")
     checked_name(new.name or "")
     everywhere = new.groups is None if new.in_all_groups is None else new.in_all_groups
     with database.writing() as connection:
@@ -64,7 +64,7 @@ def change(database: Database, role_id: int, new: RoleChange) -> CloudRole:
     with database.writing() as connection:
         known = _get(connection, role_id)
         if new.permissions is not None and not new.permissions:
-            raise BadRequestError("permissions: a role needs at least one")
+            raise BadRequestError("permissions: must have at least one entry")
         if new.name is not None:
             checked_name(new.name)
             _check_name(connection, new.name, role_id)
@@ -99,7 +99,7 @@ def named(database: Database, name: str) -> CloudRole:
     """Returns the role with this name. Raises NotFoundError."""
     found = next((role for role in all_roles(database) if role.name == name), None)
     if found is None:
-        raise NotFoundError(f"there is no role {name[:80]!r}")
+        raise NotFoundError(f"role {name[:80]!r} not found")
     return found
 
 
@@ -137,7 +137,7 @@ def roles_of(connection: Connection, app_id: str | None) -> list[CloudRole]:
 def _get(connection: Connection, role_id: int) -> CloudRole:
     found = next((role for role in roles_of(connection, None) if role.id == role_id), None)
     if found is None:
-        raise NotFoundError(f"there is no role {role_id}")
+        raise NotFoundError(f"role {role_id} not found")
     return found
 
 
@@ -156,14 +156,14 @@ def _values(new: RoleChange) -> dict[str, object]:
 def _check_name(connection: Connection, name: str, role_id: int) -> None:
     taken = select(CLOUD_ROLE.c.id).where(CLOUD_ROLE.c.name == name, CLOUD_ROLE.c.id != role_id)
     if connection.scalar(taken) is not None:
-        raise ConflictError(f"there is a role {name!r} already")
+        raise ConflictError(f"role {name!r} already exists")
 
 
 def _set_groups(connection: Connection, role_id: int, groups: Sequence[int]) -> None:
     wanted = sorted(set(groups))
     known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(wanted))))
     if missing := [one for one in wanted if one not in known]:
-        raise BadRequestError(f"groups: there is no sensor group {missing[0]}")
+        raise BadRequestError(f"groups: unknown sensor group {missing[0]}")
     connection.execute(delete(CLOUD_ROLE_GROUP).where(CLOUD_ROLE_GROUP.c.role_id == role_id))
     if wanted:
         rows = [{"role_id": role_id, "group_id": one} for one in wanted]

@@ -49,10 +49,10 @@ def link(
     with database.writing() as connection:
         user_id = connection.scalar(select(USER.c.id).where(USER.c.username == username.lower()))
         if user_id is None:
-            raise NotFoundError(f"there is no user {username[:100]!r}")
+            raise NotFoundError(f"user {username[:100]!r} not found")
         known = select(IDENTITY_PROVIDER.c.id).where(IDENTITY_PROVIDER.c.id == provider_id)
         if connection.scalar(known) is None:
-            raise NotFoundError(f"there is no identity provider {provider_id}")
+            raise NotFoundError(f"identity provider {provider_id} not found")
         identity_id = insert_checked(connection, provider_id, subject, user_id, now_us)
         return _identities(connection, IDENTITY.c.id == identity_id)[0]
 
@@ -71,7 +71,7 @@ def insert_checked(
         raise BadRequestError(f"subject: 1 to {SUBJECT_CHARS_MAX} printable characters")
     same = (IDENTITY.c.provider_id == provider_id) & (IDENTITY.c.subject == subject)
     if connection.scalar(select(IDENTITY.c.id).where(same)) is not None:
-        raise ConflictError("subject: is linked to a user already")
+        raise ConflictError("subject: is already linked to a user")
     check_room(connection, IDENTITIES, None, IDENTITY.c.user_id == user_id)
     row = {
         "provider_id": provider_id,
@@ -93,7 +93,7 @@ def unlink(database: Database, identity_id: int, now_us: int) -> None:
         end_sessions(connection, now_us, identity_id=identity_id)
         removed = connection.execute(delete(IDENTITY).where(IDENTITY.c.id == identity_id))
         if not removed.rowcount:
-            raise NotFoundError(f"there is no identity {identity_id}")
+            raise NotFoundError(f"identity {identity_id} not found")
 
 
 def all_identities(database: Database) -> list[Identity]:

@@ -94,10 +94,10 @@ def add(
     """
     if not set(name) <= _NAME_CHARACTERS or not 0 < len(name) <= PROVIDER_NAME_CHARS_MAX:
         raise BadRequestError(
-            f"name: 1 to {PROVIDER_NAME_CHARS_MAX} of a to z, 0 to 9 and -: it stands in addresses"
+            f"name: 1 to {PROVIDER_NAME_CHARS_MAX} of a to z, 0 to 9 and -(used in URLs)"
         )
     if not new.client_id:
-        raise BadRequestError("client_id: is needed")
+        raise BadRequestError("client_id: is required")
     row: dict[str, Any] = {
         "name": name,
         "issuer": _plain("issuer", issuer, ISSUER_CHARS_MAX),
@@ -169,7 +169,7 @@ def named(database: Database, name: str) -> Provider:
     with database.reading() as connection:
         row = connection.execute(query).mappings().first()
         if row is None:
-            raise NotFoundError(f"there is no identity provider {name[:60]!r}")
+            raise NotFoundError(f"identity provider {name[:60]!r} not found")
         return _provider(connection, row)
 
 
@@ -192,9 +192,9 @@ def _values(new: Change) -> dict[str, object]:
     }
     values = {name: value for name, value in given.items() if value is not None}
     if "scope" in values and "openid" not in str(values["scope"]).split(" "):
-        raise BadRequestError("scope: openid must be among its words")
+        raise BadRequestError("scope: must include openid")
     if values.get("client_id") == "":
-        raise BadRequestError("client_id: is needed")
+        raise BadRequestError("client_id: is required")
     return values
 
 
@@ -204,7 +204,7 @@ def _given(name: str, text: str | None, most: int, *, within: str = "") -> str |
 
 def _plain(name: str, text: str, most: int, within: str = "") -> str:
     if len(text) > most or any(not "!" <= one <= "~" and one not in within for one in text):
-        raise BadRequestError(f"{name}: at most {most} printable ASCII characters without blanks")
+        raise BadRequestError(f"{name}: at most {most} printable ASCII characters without spaces")
     return text
 
 
@@ -212,9 +212,9 @@ def _checked(provider: Provider) -> Provider:
     """Rejects a provider that creates users without teams: they would see nothing, and nobody would
     notice."""
     if provider.creates_users and not provider.teams:
-        raise BadRequestError("creates_users: needs teams, so that those users may see something")
+        raise BadRequestError("creates_users: requires teams")
     if not provider.team_claim and any(value != EVERYBODY for value, _ in provider.teams):
-        raise BadRequestError("team_claim: is needed for teams of its values")
+        raise BadRequestError("team_claim: is required to map its values to teams")
     return provider
 
 
@@ -223,7 +223,7 @@ def _check_new(connection: Connection, name: str, issuer: str) -> None:
     check_room(connection, IDENTITY_PROVIDERS)
     for other in known:
         if other.name == name:
-            raise ConflictError(f"there is an identity provider {name!r} already")
+            raise ConflictError(f"identity provider {name!r} already exists")
         if other.issuer == issuer:
             raise ConflictError(f"identity provider {other.name!r} has this issuer already")
 
@@ -247,7 +247,7 @@ def _set_teams(connection: Connection, provider_id: int, pairs: TeamPairs) -> No
     wanted = {team_id for _, team_id in pairs}
     known = set(connection.scalars(select(TEAM.c.id).where(TEAM.c.id.in_(wanted))))
     if unknown := wanted - known:
-        raise BadRequestError(f"teams: there is no team {min(unknown)}")
+        raise BadRequestError(f"teams: unknown team {min(unknown)}")
     own = IDENTITY_PROVIDER_TEAM.c.provider_id == provider_id
     connection.execute(delete(IDENTITY_PROVIDER_TEAM).where(own))
     for value, team_id in sorted(set(pairs)):
@@ -259,7 +259,7 @@ def _one(connection: Connection, provider_id: int) -> Provider:
     query = select(IDENTITY_PROVIDER).where(IDENTITY_PROVIDER.c.id == provider_id)
     row = connection.execute(query).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no identity provider {provider_id}")
+        raise NotFoundError(f"identity provider {provider_id} not found")
     return _provider(connection, row)
 
 

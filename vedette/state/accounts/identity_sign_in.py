@@ -65,7 +65,7 @@ def spend(database: Database, number: str, now_us: int) -> None:
             sign_in.count_attempt(connection, key, 1, now_us)
     except BusyError:
         raise UnauthorizedError(
-            "this sign-in was finished before", reason="sign_in_spent"
+            "this sign-in was already completed", reason="sign_in_spent"
         ) from None
 
 
@@ -110,7 +110,7 @@ def _identity(connection: Connection, provider: Provider, vouched: Vouched) -> A
 def _made(connection: Connection, provider: Provider, vouched: Vouched, now_us: int) -> Any:
     """Creates a user and its identity, and returns the identity."""
     if not provider.creates_users:
-        raise UnauthorizedError("nobody here is linked to it", reason="identity_unknown")
+        raise UnauthorizedError("no user is linked to the identity", reason="identity_unknown")
     if not _teams(provider, vouched):
         raise UnauthorizedError("no claim names a team", reason="no_team")
     new = NewUser(
@@ -123,13 +123,11 @@ def _made(connection: Connection, provider: Provider, vouched: Vouched, now_us: 
         user_id = users.insert_checked(connection, new, now_us)
     except BadRequestError as error:
         raise UnauthorizedError(
-            f"no user can be made of the claims: {error.message}", reason="claims_unusable"
+            f"cannot create a user from the claims: {error.message}", reason="claims_unusable"
         ) from None
     except ConflictError:
         # Never link automatically: choosing a name at the provider must not select a user here.
-        raise UnauthorizedError(
-            "the user name is taken by another user", reason="username_taken"
-        ) from None
+        raise UnauthorizedError("the user name is already taken", reason="username_taken") from None
     identities.insert_checked(
         connection, provider.id, vouched.subject, user_id, now_us, follows_claims=True
     )

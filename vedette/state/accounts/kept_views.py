@@ -62,7 +62,7 @@ def remove_search(connection: Connection, search_id: int) -> None:
     """Deletes a saved search. Raises NotFoundError."""
     which = SAVED_SEARCH.c.id == search_id
     if not connection.execute(delete(SAVED_SEARCH).where(which)).rowcount:
-        raise NotFoundError(f"there is no search {search_id}")
+        raise NotFoundError(f"search {search_id} not found")
 
 
 def delete_old_permalinks(connection: Connection, now_us: int) -> None:
@@ -97,5 +97,5 @@ def permalink(connection: Connection, link_id: str, now_us: int) -> Permalink:
     query = select(PERMALINK).where(PERMALINK.c.id == link_id, is_alive)
     row = connection.execute(query).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no link {link_id[:40]!r} any more")
+        raise NotFoundError(f"link {link_id[:40]!r} not found or expired")
     return from_row(Permalink, row)

@@ -78,9 +78,7 @@ def apply(database: Database, token: str, provider_key: Path | None, now_us: int
     """Replaces the license. Raises BadRequestError for a license that the provider did not sign or
     that is for another server."""
     if provider_key is None:
-        raise BadRequestError(
-            "license: this server has no key to check it with, see setting license_provider_key"
-        )
+        raise BadRequestError("license: cannot be verified; set license_provider_key")
     text = token.strip()
     found = checked(text, provider_key, server_token(database))
     before = status(database, provider_key, now_us).license
@@ -103,19 +101,19 @@ def _audited(found: License | None) -> dict[str, Any] | None:
 def checked(token: str, provider_key: Path, server: str) -> License:
     """Verifies a token and returns its license. Raises BadRequestError."""
     if len(token) > LICENSE_CHARS_MAX:
-        raise BadRequestError("license: is too long to be one")
+        raise BadRequestError("license: is too long")
     try:
         key = OKPKey.import_key(provider_key.read_bytes())
         claims = jwt.decode(token, key, algorithms=[_ALGORITHM]).claims
     except (OSError, ValueError) as error:
         raise BadRequestError(f"license: the provider's key cannot be used: {error}") from None
     except JoseError:
-        raise BadRequestError("license: its signature is not the provider's") from None
+        raise BadRequestError("license: the signature is invalid") from None
     if claims.get("aud") not in (server, "*"):
-        raise BadRequestError("license: it was made for another server")
+        raise BadRequestError("license: was issued for another server")
     sensors, end_s = claims.get("sensors"), claims.get("exp", 0)
     if type(sensors) is not int or sensors < 0 or type(end_s) is not int or not _is_time(end_s):
-        raise BadRequestError("license: it does not say for how many sensors, or until when")
+        raise BadRequestError("license: has no sensor count or expiry date")
     return License(sensors, end_s * _SECOND_US, server)
 
 
@@ -135,7 +133,7 @@ def issue(private_key: Path, server: str, sensors: int, end_day: str) -> str:
         try:
             day = datetime.fromisoformat(end_day).replace(tzinfo=UTC)
         except ValueError:
-            raise BadRequestError(f"{end_day!r} is no day, write YYYY-MM-DD") from None
+            raise BadRequestError(f"{end_day!r} is not a date (YYYY-MM-DD)") from None
         claims["exp"] = int(day.timestamp()) + _DAY_US // _SECOND_US - 1
     try:
         key = OKPKey.import_key(private_key.read_bytes())

@@ -60,7 +60,7 @@ def confirm(database: Database, sealing: Sealing, username: str, code: str, now_
         if row is not None and row.proposed:
             step = _step_of(sealing.open(row.proposed, f"{_PURPOSE}{user_id}"), code, now_us)
         if row is None or step is None:
-            raise BadRequestError("code: is wrong, or no second factor was asked for")
+            raise BadRequestError("code: is invalid, or no second factor was proposed")
         connection.execute(
             update(SECOND_FACTOR)
             .where(SECOND_FACTOR.c.user_id == user_id)
@@ -99,12 +99,10 @@ def check_code(
     if row is None or not row.secret:
         return
     if not code:
-        raise UnauthorizedError(
-            "the code of the second factor is needed", reason="second_factor_needed"
-        )
+        raise UnauthorizedError("a second-factor code is required", reason="second_factor_needed")
     step = _step_of(sealing.open(row.secret, f"{_PURPOSE}{user_id}"), code, now_us)
     if step is None or step <= row.used_step:
-        raise UnauthorizedError("the code is wrong, or was used", reason="second_factor_wrong")
+        raise UnauthorizedError("invalid or already used code", reason="second_factor_wrong")
     connection.execute(
         update(SECOND_FACTOR).where(SECOND_FACTOR.c.user_id == user_id).values(used_step=step)
     )

@@ -75,14 +75,14 @@ def sign_in(
     name = attempt.username.lower()[: limits.USER_DETAIL_CHARS_MAX]
     kept = _matching_hash(database, name, attempt.password, attempt.address, now_us)
     if kept is None:
-        raise UnauthorizedError("the user name or the password is wrong")
+        raise UnauthorizedError("invalid user name or password")
     with database.writing() as connection:
         # Changing the password or disabling the user ends existing sessions. The check under the
         # row lock prevents a new session with credentials that were valid only before such a
         # change.
         user_id = users.enabled_id_within(connection, name, kept)
         if user_id is None:
-            raise UnauthorizedError("the user name or the password is wrong")
+            raise UnauthorizedError("invalid user name or password")
         check_code(connection, sealing, user_id, attempt.code, now_us)
         _forget(connection, name, attempt.address)
         return tokens.begin_session_within(connection, user_id, client, now_us)
@@ -95,7 +95,7 @@ def prove_password(
     sign-in attempt. Deliberately slow. Raises BadRequestError for a wrong password, BusyError with
     the reason `locked_out`."""
     if _matching_hash(database, username, password, address, now_us) is None:
-        raise BadRequestError("password: is wrong")
+        raise BadRequestError("password: is incorrect")
     with database.writing() as connection:
         _forget(connection, username, address)
 
@@ -118,15 +118,15 @@ def change_password(
     """
     kept = _matching_hash(database, username, present, address, now_us)
     if kept is None:
-        raise BadRequestError("password: is wrong")
+        raise BadRequestError("password: is incorrect")
     if present == wanted:
-        raise BadRequestError("new_password: is the present one")
+        raise BadRequestError("new_password: must differ from the current password")
     made = users.hash_password(wanted, "new_password")
     with database.writing() as connection:
         # An administrator may have set another password meanwhile, or disabled the user.
         user_id = users.enabled_id_within(connection, username, kept)
         if user_id is None:
-            raise BadRequestError("password: is wrong")
+            raise BadRequestError("password: is incorrect")
         _forget(connection, username, address)
         users.keep_password_within(connection, user_id, made, own_session=own_session)
 
@@ -159,7 +159,7 @@ def issue_link(database: Database, username: str, now_us: int) -> str:
             select(USER.c.id).where(USER.c.username == username.lower(), USER.c.enabled.is_(True))
         )
         if user_id is None:
-            raise NotFoundError(f"there is no user {username!r} who may sign in")
+            raise NotFoundError(f"user {username!r} not found or cannot sign in")
         connection.execute(
             update(TOKEN)
             .where(TOKEN.c.user_id == user_id, TOKEN.c.kind == "link", TOKEN.c.revoked_us == 0)
@@ -184,7 +184,7 @@ def sign_in_by_link(
     with database.reading() as connection:
         found = tokens.find_link(connection, link, now_us)
     if found is None:
-        raise UnauthorizedError("the link was used, or its time is over", reason="link_ended")
+        raise UnauthorizedError("the link was already used or has expired", reason="link_ended")
     token_id, user_id, username = found
     set_author(replace(current_author(), name=username))
     lock = AttemptLock(f"link {token_id}", SIGN_INS_OF_LINK_MAX, "link", username, network)
@@ -194,7 +194,7 @@ def sign_in_by_link(
         check_code(connection, sealing, user_id, attempt.code, now_us)
         used = update(TOKEN).where(TOKEN.c.id == token_id, TOKEN.c.revoked_us == 0)
         if not connection.execute(used.values(revoked_us=now_us)).rowcount:
-            raise UnauthorizedError("the link was used just now", reason="link_ended")
+            raise UnauthorizedError("the link was already used", reason="link_ended")
         _take_back(connection, attempt.address)
         return tokens.begin_session_within(connection, user_id, client, now_us)
 
@@ -258,9 +258,7 @@ def _count(connection: Connection, key: str, most: int, now_us: int) -> None:
     of_key = SIGN_IN_ATTEMPT.c.name == key
     counted = update(SIGN_IN_ATTEMPT).where(of_key, SIGN_IN_ATTEMPT.c.attempts < most)
     if not connection.execute(counted.values(attempts=SIGN_IN_ATTEMPT.c.attempts + 1)).rowcount:
-        raise BusyError(
-            "too many attempts to sign in: wait a quarter of an hour", reason="locked_out"
-        )
+        raise BusyError("too many sign-in attempts; retry in 15 minutes", reason="locked_out")
 
 
 def _delete_old(connection: Connection, now_us: int) -> None:

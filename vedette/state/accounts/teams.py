@@ -44,7 +44,7 @@ def add(database: Database, name: str, access: Mapping[int, Role]) -> Team:
     checked_name(name)
     with database.writing() as connection:
         if connection.scalar(select(TEAM.c.id).where(TEAM.c.name == name)) is not None:
-            raise ConflictError(f"there is a team {name!r} already")
+            raise ConflictError(f"team {name!r} already exists")
         _check_groups(connection, access)
         team_id: int = connection.execute(
             insert(TEAM).values(name=name, **unused_id(connection, TEAM)).returning(TEAM.c.id)
@@ -68,12 +68,12 @@ def change(
     """
     with database.writing() as connection:
         if connection.scalar(select(TEAM.c.id).where(TEAM.c.id == team_id)) is None:
-            raise NotFoundError(f"there is no team {team_id}")
+            raise NotFoundError(f"team {team_id} not found")
         if name is not None:
             checked_name(name)
             taken = select(TEAM.c.id).where(TEAM.c.name == name, TEAM.c.id != team_id)
             if connection.scalar(taken) is not None:
-                raise ConflictError(f"there is a team {name!r} already")
+                raise ConflictError(f"team {name!r} already exists")
             connection.execute(update(TEAM).where(TEAM.c.id == team_id).values(name=name))
         if is_enabled is not None:
             changed = update(TEAM).where(TEAM.c.id == team_id).values(enabled=is_enabled)
@@ -90,7 +90,7 @@ def named(database: Database, name: str) -> Team:
     for team in all_teams(database):
         if team.name == name:
             return team
-    raise NotFoundError(f"there is no team {name!r}")
+    raise NotFoundError(f"team {name!r} not found")
 
 
 def all_teams(database: Database) -> list[Team]:
@@ -104,7 +104,7 @@ def get(database: Database, team_id: int) -> Team:
     for team in all_teams(database):
         if team.id == team_id:
             return team
-    raise NotFoundError(f"there is no team {team_id}")
+    raise NotFoundError(f"team {team_id} not found")
 
 
 def remove(database: Database, team_id: int) -> None:
@@ -112,7 +112,7 @@ def remove(database: Database, team_id: int) -> None:
     with database.writing() as connection:
         keep_last_id(connection, TEAM)
         if not connection.execute(delete(TEAM).where(TEAM.c.id == team_id)).rowcount:
-            raise NotFoundError(f"there is no team {team_id}")
+            raise NotFoundError(f"team {team_id} not found")
 
 
 def roles_of(connection: Connection, user_id: int) -> tuple[tuple[int, Role], ...]:
@@ -141,7 +141,7 @@ def role_everywhere(connection: Connection, roles: Iterable[tuple[int, Role]]) -
 def _check_groups(connection: Connection, access: Mapping[int, Role]) -> None:
     known = set(connection.scalars(select(GROUP.c.id).where(GROUP.c.id.in_(set(access)))))
     if unknown := set(access) - known:
-        raise BadRequestError(f"there is no sensor group {min(unknown)}")
+        raise BadRequestError(f"sensor group {min(unknown)} not found")
 
 
 def _set_access(connection: Connection, team_id: int, access: Mapping[int, Role]) -> None:

@@ -124,7 +124,7 @@ def insert_checked(connection: Connection, new: NewToken, now_us: int) -> Issued
         raise BadRequestError("a token must expire in the future")
     table, holder = (GROUP, new.group_id) if new.kind == "ingest" else (USER, new.user_id)
     if connection.scalar(select(table.c.id).where(table.c.id == holder)) is None:
-        raise BadRequestError(f"the holder of an {new.kind} token must exist")
+        raise BadRequestError(f"unknown holder of an {new.kind} token")
     if new.kind == "api":
         is_alive = (TOKEN.c.expires_us == 0) | (TOKEN.c.expires_us > now_us)
         check_room(connection, API_TOKENS, new.user_id, is_alive)
@@ -227,7 +227,7 @@ def revoke(database: Database, token_id: str, now_us: int) -> None:
     """
     with database.writing() as connection:
         if connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is None:
-            raise NotFoundError(f"there is no token {token_id!r}")
+            raise NotFoundError(f"token {token_id!r} not found")
         connection.execute(
             update(TOKEN)
             .where(TOKEN.c.id == token_id, TOKEN.c.revoked_us == 0)

@@ -178,7 +178,7 @@ def insert_checked(connection: Connection, new: NewUser, now_us: int) -> int:
             "any of . _ @ + - (at most 100)"
         )
     if connection.scalar(select(USER.c.id).where(USER.c.username == username)) is not None:
-        raise ConflictError(f"there is a user {username!r} already")
+        raise ConflictError(f"user {username!r} already exists")
     row = {
         "username": username,
         "first_name": _detail("first_name", new.first_name),
@@ -211,7 +211,7 @@ def _set_teams(connection: Connection, user_id: int, team_ids: tuple[int, ...]) 
     wanted = set(team_ids)
     known = set(connection.scalars(select(TEAM.c.id).where(TEAM.c.id.in_(wanted))))
     if wanted - known:
-        raise BadRequestError(f"there is no team {min(wanted - known)}")
+        raise BadRequestError(f"team {min(wanted - known)} not found")
     connection.execute(delete(TEAM_MEMBER).where(TEAM_MEMBER.c.user_id == user_id))
     if wanted:
         rows = [{"team_id": team_id, "user_id": user_id} for team_id in sorted(wanted)]
@@ -247,13 +247,13 @@ def _end_sessions(connection: Connection, user_id: int, but: str = "") -> None:
 def _check_administrator_remains(connection: Connection) -> None:
     is_able = USER.c.global_admin.is_(True) & USER.c.enabled.is_(True)
     if not connection.execute(select(USER.c.id).where(is_able).with_for_update()).all():
-        raise ConflictError("one enabled global administrator must remain")
+        raise ConflictError("at least one enabled global administrator must remain")
 
 
 def _named(connection: Connection, username: str) -> User:
     found = _users(connection, select(USER).where(USER.c.username == username.lower()))
     if not found:
-        raise NotFoundError(f"there is no user {username!r}")
+        raise NotFoundError(f"user {username!r} not found")
     return found[0]
 
 

@@ -98,7 +98,7 @@ class ClockGuard:
         offset_us = now.wall_us - self._trusted.wall_us
         offset_us -= now.elapsed_us - self._trusted.elapsed_us
         if offset_us < -CLOCK_JUMP_US:
-            return f"it went back by {_days(-offset_us)}"
+            return f"it moved back by {_days(-offset_us)}"
         if self._is_exact and offset_us > CLOCK_JUMP_US:
             return f"it jumped ahead by {_days(offset_us)}"
         if not self._is_exact and offset_us > CLOCK_ABSENCE_US:

@@ -69,7 +69,7 @@ def read_operator(value: str) -> str:
     can have."""
     name = unquote(value, errors="replace")
     if not value.isascii() or "\N{REPLACEMENT CHARACTER}" in name or name != operator_name(name):
-        raise BadRequestError(f"{OPERATOR_HEADER}: must be the name of an account")
+        raise BadRequestError(f"{OPERATOR_HEADER}: must be an account name")
     return name
 
 

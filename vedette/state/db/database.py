@@ -230,10 +230,10 @@ def _url(dsn: str, data: Path) -> URL:
         url = make_url(dsn)
         return url.set(drivername=_DRIVERS[url.drivername])
     except (ArgumentError, ValueError):
-        raise StartError("state_dsn: cannot be read; write postgresql://user@host/name") from None
+        raise StartError("state_dsn: must be postgresql://user@host/name") from None
     except KeyError:
         raise StartError(
-            f"state_dsn: there is no support for {url.drivername}; use postgresql or sqlite"
+            f"state_dsn: unsupported database {url.drivername}; use postgresql or sqlite"
         ) from None
 
 
@@ -305,9 +305,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except PoolTimeoutError as error:
-        raise UnavailableError("all connections to the state database are busy") from error
+        raise UnavailableError("all state database connections are busy") from error
     except IntegrityError as error:
-        raise ConflictError("it exists already, or something else still needs it") from error
+        raise ConflictError("it already exists or is still in use") from error
     except (DataError, OverflowError, UnicodeEncodeError) as error:
         raise BadRequestError("a value that the database cannot represent") from error
     except DBAPIError as error:

@@ -51,8 +51,7 @@ class Sealing:
             return self._cipher.decrypt(nonce, rest, purpose.encode()).decode()
         except (InvalidTag, ValueError):
             raise UnavailableError(
-                f"{purpose}: cannot be decrypted, {KEY_FILE} is another one than it was sealed "
-                "with; enter the secret again",
+                f"{purpose}: cannot be decrypted, {KEY_FILE} has changed; enter the secret again",
                 reason="secret_unreadable",
             ) from None
 

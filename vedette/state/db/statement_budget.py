@@ -70,7 +70,7 @@ def measured(connection: Connection, largest: LargestWork) -> Iterator[None]:
         largest.rows = max(largest.rows, work.rows)
         took_s = time.monotonic() - begun_s
         if work.rows > STATE_TRANSACTION_ROWS_MAX or took_s > STATE_TRANSACTION_LOGGED_S:
-            log.warning("a state transaction was long", rows=work.rows, seconds=round(took_s, 3))
+            log.warning("slow state transaction", rows=work.rows, seconds=round(took_s, 3))
 
 
 @contextmanager

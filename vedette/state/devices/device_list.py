@@ -197,7 +197,7 @@ def facets(found: Sequence[Device], names: Sequence[str]) -> dict[str, list[tupl
     for name in names:
         values = FIELDS.get(name)
         if values is None:
-            raise BadRequestError(f"terms.fields: there is no field {name[:60]!r}")
+            raise BadRequestError(f"terms.fields: unknown field {name[:60]!r}")
         counter = Counter(
             value for one in found for value in values(one) if value and value != "ALL"
         )
@@ -214,14 +214,14 @@ def _check(wanted: DeviceFilter, sorts: Sequence[DeviceSort]) -> None:
     for place, tests in (("criteria", wanted.criteria), ("exclusions", wanted.exclusions)):
         for name, values in tests.items():
             if name not in FIELDS:
-                raise BadRequestError(f"{place}: there is no field {name[:60]!r}")
+                raise BadRequestError(f"{place}: unknown field {name[:60]!r}")
             if name == "status" and (unknown := values - STATUSES):
-                raise BadRequestError(f"{place}.status: {min(unknown)[:40]!r} is no status")
+                raise BadRequestError(f"{place}.status: unknown status {min(unknown)[:40]!r}")
             if name.startswith("target_priority") and (unknown := values - set(PRIORITIES)):
-                raise BadRequestError(f"{place}.{name}: {min(unknown)[:40]!r} is no priority")
+                raise BadRequestError(f"{place}.{name}: unknown priority {min(unknown)[:40]!r}")
     for name, _ in sorts:
         if name not in _SORTS:
-            raise BadRequestError(f"sort: devices cannot be sorted by {name[:60]!r}")
+            raise BadRequestError(f"sort: cannot sort devices by {name[:60]!r}")
 
 
 def _matches(device: Device, wanted: DeviceFilter) -> bool:
@@ -312,5 +312,5 @@ def known(database: Database, scope: Scope, ids: Sequence[int], now_us: int) -> 
 def number_of(text: str) -> int:
     """Parses a device id from a path. Raises NotFoundError for text that cannot be an id."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 10):
-        raise NotFoundError(f"there is no device {text[:40]!r}")
+        raise NotFoundError(f"device {text[:40]!r} not found")
     return int(text)

@@ -46,7 +46,7 @@ UPDATE_JOBS_MAX: Limit[int] = 1_000
 
 FAILURES: Final = ("JOB_CANCELLED", "NO_DATA_FOUND", "JOB_EXPIRED", "JOB_INITIALIZATION")
 _HOUR_US: Final = 3_600_000_000
-_NO_DEVICE: Final = "there is no such device"
+_NO_DEVICE: Final = "device not found"
 
 KIT_TYPES: Final[Mapping[str, str]] = {
     "XP": "windows",
@@ -173,15 +173,17 @@ def kits_for(database: Database, versions: Mapping[str, str]) -> dict[str, Kit]:
     for kit_type, version in versions.items():
         if kit_type not in KIT_TYPES:
             names = ", ".join(KIT_TYPES)
-            raise BadRequestError(f"options.sensor_version: {kit_type[:40]!r} is none of {names}")
+            raise BadRequestError(
+                f"options.sensor_version: {kit_type[:40]!r} is not one of {names}"
+            )
         package = package_of(database, KIT_TYPES[kit_type])
         if package is None or package.version != version:
             raise BadRequestError(
-                f"options.sensor_version.{kit_type}: there is no kit {version[:40]!r}"
+                f"options.sensor_version.{kit_type}: unknown kit {version[:40]!r}"
             )
         found[kit_type] = Kit(package.version, package.sha256, package.size)
     if not found:
-        raise BadRequestError("options.sensor_version: names no kit")
+        raise BadRequestError("options.sensor_version: has no kit")
     return found
 
 
@@ -246,7 +248,7 @@ def _target_row(job_id: str, new: NewJob, device: Device, wave: int) -> dict[str
         "wave": wave,
     }
     if kit is None or not sensor.has_sensor or sensor.uninstalled_us:
-        lacks = "no kit of the job is for it" if kit is None else "no sensor takes updates there"
+        lacks = "no kit of the job matches it" if kit is None else "no sensor on it accepts updates"
         return row | {"state": "FAILED", "failure": "JOB_INITIALIZATION", "reason": lacks}
     if sensor.sensor_version == kit.version:
         return row | {"state": "UPDATED", "updated_version": kit.version}
@@ -324,7 +326,7 @@ def cancel(database: Database, scope: Scope, job_id: str, now_us: int, reason: s
     with database.writing() as connection:
         job = _found(connection, scope, job_id)
         if job["status"] != "IN_PROGRESS":
-            raise BadRequestError(f"the job is {job['status']} already")
+            raise BadRequestError(f"the job is already {job['status']}")
         _end(connection, job_id, now_us, "CANCELLED")
         if reason:
             audit_log.complete(connection, "sensor update job", job_id, {"reason": reason})
@@ -404,7 +406,7 @@ def _found(connection: Connection, scope: Scope, job_id: str) -> RowMapping:
     row = connection.execute(query).mappings().first()
     is_seen = scope.sees_all or bool(connection.scalar(_within(scope, job_id)))
     if row is None or not is_seen:
-        raise NotFoundError(f"there is no job {job_id[:64]!r}")
+        raise NotFoundError(f"job {job_id[:64]!r} not found")
     return row
 
 

@@ -35,7 +35,7 @@ BINARY_REFUSAL_CHARS_MAX: Limit[int] = 256
 
 _O = BINARY_ORDER.c
 _OPEN: Final = "open"
-NO_ROOM: Final = "the sensor offers it, and there is no room: raise a quota, or delete copies"
+NO_ROOM: Final = "no space for the offered copy: raise a quota or delete copies"
 
 
 @dataclass(frozen=True, slots=True)

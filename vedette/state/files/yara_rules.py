@@ -65,7 +65,7 @@ def get(database: Database, name: str) -> YaraRule:
         row = connection.execute(select(YARA_RULE).where(YARA_RULE.c.name == name)).mappings()
         found = row.first()
     if found is None:
-        raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
+        raise NotFoundError(f"YARA rules {name[:64]!r} not found")
     return _rule(found)
 
 
@@ -94,7 +94,7 @@ def save(
             update(YARA_RULE).where(YARA_RULE.c.name == name).values(values)
         ).rowcount
         if not changed and text is None:
-            raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
+            raise NotFoundError(f"YARA rules {name[:64]!r} not found")
         if not changed:
             check_room(connection, YARA_TEXTS)
         others = select(func.coalesce(func.sum(func.length(YARA_RULE.c.text)), 0)).where(
@@ -103,7 +103,7 @@ def save(
         if text is not None and int(connection.scalar(others) or 0) + len(text) > (
             YARA_ALL_BYTES_MAX
         ):
-            raise ConflictError(f"all texts of YARA rules have over {YARA_ALL_BYTES_MAX:,} bytes")
+            raise ConflictError(f"all YARA rules together exceed {YARA_ALL_BYTES_MAX:,} bytes")
         if not changed:
             row = {"name": name, "enabled": 1, **values}
             connection.execute(insert(YARA_RULE).values(row))
@@ -115,7 +115,7 @@ def remove(database: Database, name: str) -> None:
     with database.writing() as connection:
         gone = connection.execute(delete(YARA_RULE).where(YARA_RULE.c.name == name)).rowcount
     if not gone:
-        raise NotFoundError(f"there is no text of YARA rules {name[:64]!r}")
+        raise NotFoundError(f"YARA rules {name[:64]!r} not found")
 
 
 def stop(database: Database, name: str, digest: str, problem: str) -> None:

@@ -95,7 +95,7 @@ def get(database: Database, job_id: int, owner: str) -> CloudJob:
     with database.reading() as connection:
         row = connection.execute(query).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no job {job_id}")
+        raise NotFoundError(f"job {job_id} not found")
     return _job(row)
 
 

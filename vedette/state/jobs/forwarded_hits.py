@@ -105,5 +105,5 @@ def _drop_oldest(database: Database) -> int:
                 .values(lost=FORWARDER_STREAM.c.lost + lost)
             )
         connection.execute(delete(FORWARDED_HIT).where(FORWARDED_HIT.c.id <= ids[-1]))
-    log.error("hits that wait for forwarders are too many; the oldest are deleted", hits=len(ids))
+    log.error("too many hits wait for forwarders; deleting the oldest", hits=len(ids))
     return len(ids)

@@ -113,7 +113,7 @@ def change(database: Database, new: Forwarder, starts: Mapping[str, int], now_us
             update(FORWARDER).where(FORWARDER.c.id == made.id).values(_row(made))
         )
         if not changed.rowcount:
-            raise NotFoundError(f"there is no forwarder {made.id[:80]!r}")
+            raise NotFoundError(f"forwarder {made.id[:80]!r} not found")
         _set_streams(connection, made, starts)
     return made
 
@@ -125,7 +125,7 @@ def remove(database: Database, forwarder_id: str) -> None:
         connection.execute(delete(FORWARDER_STREAM).where(of_it))
         gone = connection.execute(delete(FORWARDER).where(FORWARDER.c.id == forwarder_id))
         if not gone.rowcount:
-            raise NotFoundError(f"there is no forwarder {forwarder_id[:80]!r}")
+            raise NotFoundError(f"forwarder {forwarder_id[:80]!r} not found")
 
 
 def all_forwarders(database: Database) -> list[Forwarder]:
@@ -204,7 +204,7 @@ def _one(database: Database, which: Any, name: str) -> Forwarder:
     with database.reading() as connection:
         row = connection.execute(select(FORWARDER).where(which)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no forwarder {name[:80]!r}")
+        raise NotFoundError(f"forwarder {name[:80]!r} not found")
     return _forwarder(row)
 
 
@@ -224,7 +224,7 @@ def _set_streams(connection: Connection, made: Forwarder, starts: Mapping[str, i
 def _check_name(connection: Connection, made: Forwarder) -> None:
     taken = select(FORWARDER.c.id).where(FORWARDER.c.name == made.name, FORWARDER.c.id != made.id)
     if connection.scalar(taken) is not None:
-        raise ConflictError(f"there is a forwarder {made.name!r} already")
+        raise ConflictError(f"forwarder {made.name!r} already exists")
 
 
 def _name(text: str) -> str:

@@ -131,7 +131,7 @@ def enqueue_trial(database: Database, message: NewMessage, now_us: int) -> int:
     audit entry. Raises BusyError if the target's queue is full."""
     with database.writing() as connection:
         if not enqueue(connection, [message], now_us):
-            raise BusyError("too many messages wait for this target")
+            raise BusyError("the queue of this target is full")
         _change_target(connection, message.target, {"next_us": 0})
         note(connection, Entry("run", "outbox target", message.target, None, {"test": message.key}))
         query = select(OUTBOX.c.id).where(OUTBOX.c.key == message.key)

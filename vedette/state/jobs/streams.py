@@ -57,7 +57,7 @@ def create(database: Database, username: str, new: Stream, ttl_s: int, now_us: i
     with database.writing() as connection:
         user_id = connection.scalar(select(USER.c.id).where(USER.c.username == username))
         if user_id is None:
-            raise NotFoundError(f"there is no user {username!r}")
+            raise NotFoundError(f"user {username!r} not found")
         _check_room(connection, user_id, ttl_s, now_us)
         row = _values(made) | {"id": made.id, "user_id": user_id, "created_us": now_us}
         connection.execute(insert(STREAM).values(row))
@@ -71,11 +71,11 @@ def load(database: Database, username: str, stream_id: str, ttl_s: int, now_us: 
     with database.reading() as connection:
         row = connection.execute(query).one_or_none()
     if row is None:
-        raise NotFoundError(f"there is no stream {stream_id!r}")
+        raise NotFoundError(f"stream {stream_id!r} not found")
     stream = _stream(row)
     if not stream.is_persistent and stream.used_us < _dead_before_us(ttl_s, now_us):
         raise NotFoundError(
-            f"stream {stream_id!r} expired: it was not used for {ttl_s} seconds",
+            f"stream {stream_id!r} expired after {ttl_s} seconds without use",
             reason="stream_expired",
         )
     return stream

@@ -75,7 +75,7 @@ def get(connection: Connection, source: Source, action_id: int) -> Action:
     row = connection.execute(select(ACTION).where(*_of(source), ACTION.c.id == action_id))
     found = row.mappings().first()
     if found is None:
-        raise NotFoundError(f"there is no action {action_id} of {source.kind} {source.id[:80]!r}")
+        raise NotFoundError(f"action {action_id} of {source.kind} {source.id[:80]!r} not found")
     return _action(found)
 
 

@@ -149,7 +149,7 @@ def remove_note(database: Database, alert_id: str, note_id: str) -> None:
             delete(ALERT_NOTE).where(ALERT_NOTE.c.alert_id == alert_id, ALERT_NOTE.c.id == note_id)
         )
         if not gone.rowcount:
-            raise NotFoundError(f"there is no note {note_id[:64]!r}")
+            raise NotFoundError(f"note {note_id[:64]!r} not found")
 
 
 def _slices(ids: Sequence[str]) -> Iterator[Sequence[str]]:

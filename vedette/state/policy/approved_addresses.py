@@ -60,7 +60,7 @@ def remove(database: Database, entry_id: int) -> None:
     with database.writing() as connection:
         query = delete(APPROVED_ADDRESS).where(APPROVED_ADDRESS.c.id == entry_id)
         if not connection.execute(query).rowcount:
-            raise NotFoundError(f"there is no approved address {entry_id}")
+            raise NotFoundError(f"approved address {entry_id} not found")
 
 
 def is_enabled(database: Database) -> bool:
@@ -83,12 +83,12 @@ def parsed(text: str) -> Network:
     """Parses an address or block; converts IPv4-mapped IPv6 to IPv4. Raises BadRequestError, also
     for an address with a zone, since callers' addresses are compared without zones."""
     if "%" in text:
-        raise BadRequestError(f"ipaddr: write {text[:60]!r} without its zone")
+        raise BadRequestError(f"ipaddr: {text[:60]!r} must not have a zone")
     try:
         network = ip_network(text.strip(), strict=False)
     except ValueError:
         raise BadRequestError(
-            f"ipaddr: {text[:60]!r} is no address and no block such as 192.0.2.0/24"
+            f"ipaddr: {text[:60]!r} is not an address or a block such as 192.0.2.0/24"
         ) from None
     mapped = getattr(ip_address(text.strip().partition("/")[0]), "ipv4_mapped", None)
     if mapped is None:

@@ -121,7 +121,7 @@ def add(
     with database.writing() as connection:
         known = connection.execute(select(BAN.c.enabled).where(BAN.c.md5 == md5)).first()
         if known is not None and known.enabled:
-            raise ConflictError(f"{md5} is banned already")
+            raise ConflictError(f"{md5} is already banned")
         values: dict[str, object] = {
             "text": _checked(text),
             "enabled": enabled,

@@ -76,7 +76,7 @@ def named(database: Database, name: str) -> Feed:
         condition = FEED.c.folded_name == name.lower()
         row = connection.execute(_QUERY.where(condition)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no feed {name[:80]!r}")
+        raise NotFoundError(f"feed {name[:80]!r} not found")
     return _feed(row)
 
 
@@ -310,7 +310,7 @@ def _get(connection: Connection, feed_id: int) -> Feed:
 
 
 def _unknown(feed_id: int) -> NotFoundError:
-    return NotFoundError(f"there is no feed {feed_id}")
+    return NotFoundError(f"feed {feed_id} not found")
 
 
 def _matching(feed: Feed) -> tuple[tuple[str, object], ...]:
@@ -320,12 +320,12 @@ def _matching(feed: Feed) -> tuple[tuple[str, object], ...]:
 
 def _check_name(connection: Connection, name: str, own_id: int) -> None:
     if not (name.isascii() and name.isalnum()):
-        raise BadRequestError(f"name: {name[:80]!r} is not of letters and digits only")
+        raise BadRequestError(f"name: {name[:80]!r} must contain only letters and digits")
     if name.lower() == YARA_FEED:
-        raise BadRequestError(f"name: {name!r} is kept for matches of YARA rules")
+        raise BadRequestError(f"name: {name!r} is reserved for YARA matches")
     taken = select(FEED.c.id).where(FEED.c.folded_name == name.lower(), FEED.c.id != own_id)
     if connection.scalar(taken) is not None:
-        raise ConflictError(f"there is a feed {name[:80]!r} already")
+        raise ConflictError(f"feed {name[:80]!r} already exists")
 
 
 def _update(connection: Connection, feed_id: int, values: Mapping[str, Any]) -> None:

@@ -104,7 +104,7 @@ def add(
         list_versions.rise(connection, _VERSION)
         for one in new:
             if connection.scalar(_ID.where(INGRESS_FILTER.c.id == one.id)) is not None:
-                raise ConflictError(f"there is an ingress filter {one.id!r} already")
+                raise ConflictError(f"ingress filter {one.id!r} already exists")
             made = replace(
                 one,
                 create_us=now_us,
@@ -221,7 +221,7 @@ def _note_accepted(connection: Connection, filter_id: str, accepted: Accepted | 
 
 
 def _unknown(filter_id: str) -> NotFoundError:
-    return NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+    return NotFoundError(f"ingress filter {filter_id[:80]!r} not found")
 
 
 def _row(one: IngressFilter) -> dict[str, Any]:

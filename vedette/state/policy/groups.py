@@ -96,7 +96,7 @@ def change(
         row = select(GROUP.c.options).where(GROUP.c.id == group_id).with_for_update()
         before = connection.scalar(row)
         if before is None:
-            raise NotFoundError(f"there is no sensor group {group_id}")
+            raise NotFoundError(f"sensor group {group_id} not found")
         if check is not None:
             check(_get(connection, group_id))
         if changes.site_id is not None:
@@ -131,7 +131,7 @@ def get(database: Database, group_id: int) -> Group:
 def _get(connection: Connection, group_id: int) -> Group:
     row = connection.execute(_QUERY.where(GROUP.c.id == group_id)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no sensor group {group_id}")
+        raise NotFoundError(f"sensor group {group_id} not found")
     return _group(row)
 
 
@@ -140,7 +140,7 @@ def named(database: Database, name: str) -> Group:
     with database.reading() as connection:
         row = connection.execute(_QUERY.where(GROUP.c.name == name)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no sensor group {name!r}")
+        raise NotFoundError(f"sensor group {name!r} not found")
     return _group(row)
 
 
@@ -151,7 +151,7 @@ def suppress_children(database: Database, group_id: int, wanted: bool) -> None:
     with database.writing() as connection:
         found = connection.execute(changed).rowcount
     if not found:
-        raise NotFoundError(f"there is no sensor group {group_id}")
+        raise NotFoundError(f"sensor group {group_id} not found")
 
 
 def suppressing(database: Database) -> frozenset[str]:
@@ -172,7 +172,7 @@ def remove(database: Database, group_id: int) -> None:
         connection.execute(delete(TOKEN).where(TOKEN.c.group_id == group_id))
         found = connection.execute(delete(GROUP).where(GROUP.c.id == group_id)).rowcount
     if not found:
-        raise NotFoundError(f"there is no sensor group {group_id}")
+        raise NotFoundError(f"sensor group {group_id} not found")
 
 
 def enforces_bans(connection: Connection, group_id: int) -> bool:
@@ -223,19 +223,19 @@ def _group(row: RowMapping) -> Group:
 
 def _check_site(connection: Connection, site_id: int) -> None:
     if connection.scalar(select(SITE.c.id).where(SITE.c.id == site_id)) is None:
-        raise BadRequestError(f"site_id: there is no site {site_id}")
+        raise BadRequestError(f"site_id: unknown site {site_id}")
 
 
 def _check_name(connection: Connection, name: str, group_id: int) -> None:
     taken = connection.scalar(select(GROUP.c.id).where(GROUP.c.name == name))
     if taken not in (None, group_id):
-        raise ConflictError(f"there is a sensor group {name!r} already")
+        raise ConflictError(f"sensor group {name!r} already exists")
 
 
 def _set_roles(connection: Connection, group_id: int, roles: Mapping[int, Role]) -> None:
     known = set(connection.scalars(select(TEAM.c.id).where(TEAM.c.id.in_(set(roles)))))
     if unknown := set(roles) - known:
-        raise BadRequestError(f"team_access: there is no team {min(unknown)}")
+        raise BadRequestError(f"team_access: unknown team {min(unknown)}")
     connection.execute(delete(TEAM_ACCESS).where(TEAM_ACCESS.c.group_id == group_id))
     rows = [
         {"team_id": team_id, "group_id": group_id, "role": int(role)}

@@ -131,7 +131,7 @@ def withdraw(database: Database, name: str, now_us: int) -> None:
     with database.writing() as connection:
         decided = NAME_OWNER.c.hostname == name.lower()
         if connection.scalar(select(func.count()).select_from(NAME_OWNER).where(decided)) == 0:
-            raise NotFoundError(f"nobody decided about the name {name[:80]!r}")
+            raise NotFoundError(f"no decision exists for the name {name[:80]!r}")
         connection.execute(delete(NAME_OWNER).where(decided))
         _touch(connection, _claimed(connection, name.lower()), now_us)
 
@@ -199,7 +199,7 @@ def _claim(row: Mapping[Any, Any]) -> NameClaim:
 def _conflict(connection: Connection, name: str) -> NameConflict:
     found = _conflicts(connection, [name])
     if not found:
-        raise NotFoundError(f"no two sensor groups have a host {name[:80]!r}")
+        raise NotFoundError(f"no two sensor groups have a host named {name[:80]!r}")
     return found[0]
 
 

@@ -35,7 +35,7 @@ def locked(connection: Connection, policy_id: int) -> ResponsePolicy:
 def _get(connection: Connection, policy_id: int, query: Select[tuple[Any, ...]]) -> ResponsePolicy:
     row = connection.execute(query.where(RESPONSE_POLICY.c.id == policy_id)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no response policy {policy_id}")
+        raise NotFoundError(f"response policy {policy_id} not found")
     return _policy(row)
 
 
@@ -53,7 +53,7 @@ def change(connection: Connection, changed: ResponsePolicy, by: str, now_us: int
     made = replace(changed, changed_us=now_us, username=by)
     condition = RESPONSE_POLICY.c.id == changed.id
     if not connection.execute(update(RESPONSE_POLICY).where(condition).values(_row(made))).rowcount:
-        raise NotFoundError(f"there is no response policy {changed.id}")
+        raise NotFoundError(f"response policy {changed.id} not found")
     return made
 
 
@@ -61,7 +61,7 @@ def remove(connection: Connection, policy_id: int) -> None:
     """Deletes a policy. Its responses stay in effect and end as scheduled. Raises NotFoundError."""
     condition = RESPONSE_POLICY.c.id == policy_id
     if not connection.execute(delete(RESPONSE_POLICY).where(condition)).rowcount:
-        raise NotFoundError(f"there is no response policy {policy_id}")
+        raise NotFoundError(f"response policy {policy_id} not found")
 
 
 def _row(one: ResponsePolicy) -> dict[str, Any]:

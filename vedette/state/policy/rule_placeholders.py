@@ -89,7 +89,7 @@ def remove(database: Database, name: str) -> None:
     with database.writing() as connection:
         _rise(connection, name)
         if not connection.execute(delete(SIGMA_PLACEHOLDER).where(_ROW.name == name)).rowcount:
-            raise NotFoundError(f"there is no placeholder {name[:80]!r}")
+            raise NotFoundError(f"placeholder {name[:80]!r} not found")
 
 
 def _rise(connection: Connection, name: str) -> None:

@@ -461,4 +461,4 @@ def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def _unknown(rule_id: str) -> NotFoundError:
-    return NotFoundError(f"there is no Sigma rule {rule_id[:80]!r}")
+    return NotFoundError(f"Sigma rule {rule_id[:80]!r} not found")

@@ -65,18 +65,18 @@ def remove(database: Database, site_id: int) -> None:
         if connection.scalar(select(GROUP.c.id).where(GROUP.c.site_id == site_id).limit(1)):
             raise ConflictError(f"site {site_id} still has sensor groups; move them first")
         if not connection.execute(delete(SITE).where(SITE.c.id == site_id)).rowcount:
-            raise NotFoundError(f"there is no site {site_id}")
+            raise NotFoundError(f"site {site_id} not found")
 
 
 def _get(connection: Connection, site_id: int, *, locks: bool = False) -> Site:
     query = select(SITE).where(SITE.c.id == site_id)
     row = connection.execute(query.with_for_update() if locks else query).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no site {site_id}")
+        raise NotFoundError(f"site {site_id} not found")
     return from_row(Site, row)
 
 
 def _check_name(connection: Connection, name: str, site_id: int) -> None:
     taken = connection.scalar(select(SITE.c.id).where(SITE.c.name == name))
     if taken not in (None, site_id):
-        raise ConflictError(f"there is a site {name!r} already")
+        raise ConflictError(f"site {name!r} already exists")

@@ -41,7 +41,7 @@ def locked(connection: Connection, rule_id: int) -> Suppression:
 def _get(connection: Connection, rule_id: int, query: Select[tuple[Any, ...]]) -> Suppression:
     row = connection.execute(query.where(SUPPRESSION.c.id == rule_id)).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no suppression {rule_id}")
+        raise NotFoundError(f"suppression {rule_id} not found")
     return _rule(row)
 
 

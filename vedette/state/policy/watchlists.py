@@ -99,7 +99,7 @@ def _with_id(watchlist_id: int) -> Select[Any]:
 def _found(connection: Connection, query: Select[Any], watchlist_id: int) -> Watchlist:
     row = connection.execute(query).mappings().first()
     if row is None:
-        raise NotFoundError(f"there is no watchlist {watchlist_id}")
+        raise NotFoundError(f"watchlist {watchlist_id} not found")
     return from_row(Watchlist, row)
 
 
@@ -122,11 +122,11 @@ def add(connection: Connection, new: Watchlist, now_us: int, chosen_id: int | No
     if chosen_id is None:
         _note_given(connection, next_id)
     elif chosen_id > (most := next_id + WATCHLIST_IDS_AHEAD_MAX):
-        raise BadRequestError(f"id: must be at most {most}, since ids are given in order")
+        raise BadRequestError(f"id: must be at most {most}; ids are assigned in order")
     watchlist_id = chosen_id or next_id
     taken = select(WATCHLIST_ID.c.watchlist_key).where(WATCHLIST_ID.c.id == watchlist_id)
     if connection.scalar(taken) is not None:
-        raise ConflictError(f"id: there is a watchlist {watchlist_id} already")
+        raise ConflictError(f"id: watchlist {watchlist_id} already exists")
     made = replace(new, id=watchlist_id, date_added_us=now_us, **_whole_past(now_us))
     values = row_of(made, "key")
     key: int = connection.execute(

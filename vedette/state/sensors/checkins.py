@@ -182,7 +182,7 @@ def check_in(connection: Connection, items: Sequence[CheckIn]) -> list[WantedSta
     for item in items:
         row = rows.get(item.sensor_id)
         if row is None:
-            found.append(UnauthorizedError("there is no such sensor any more"))
+            found.append(UnauthorizedError("the sensor no longer exists"))
             continue
         of_group = orders.get(row["group_id"], _NO_ORDERS)
         interval_s = max(of_group.settings.interval_s or item.interval_s, item.least_interval_s)
@@ -241,7 +241,7 @@ def note_contact(
         .returning(SENSOR.c.os_type)
     ).scalar()
     if changed is None:
-        raise UnauthorizedError("there is no such sensor any more")
+        raise UnauthorizedError("the sensor no longer exists")
     return str(changed)
 
 

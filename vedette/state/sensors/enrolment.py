@@ -86,7 +86,7 @@ def current_secret(database: Database, group_id: int) -> str:
     good = [secret for secret in known if secret.is_good(now_us)]
     if not good:
         raise ConflictError(
-            f"all enrolment secrets of sensor group {group_id} are revoked, expired or used up: "
+            f"all enrollment secrets of sensor group {group_id} are revoked, expired, or used up; "
             "issue one with vedette group secret --rotate"
         )
     return good[-1].secret
@@ -104,7 +104,9 @@ def issue_secret(
     get_group(database, group_id)
     now_us = SystemClock().now_us()
     if uses_max < 0 or expires_us < 0 or 0 < expires_us <= now_us:
-        raise BadRequestError("a secret must expire in the future and be good for some host")
+        raise BadRequestError(
+            "a secret must expire in the future and allow at least one enrollment"
+        )
     row = {
         "group_id": group_id,
         "secret": secrets.token_urlsafe(32),
@@ -133,7 +135,7 @@ def revoke_secret(database: Database, group_id: int, secret_id: int) -> None:
     of_group = (ENROLMENT_SECRET.c.id == secret_id) & (ENROLMENT_SECRET.c.group_id == group_id)
     with database.writing() as connection:
         if connection.scalar(select(ENROLMENT_SECRET.c.id).where(of_group)) is None:
-            raise NotFoundError(f"sensor group {group_id} has no enrolment secret {secret_id}")
+            raise NotFoundError(f"sensor group {group_id} has no enrollment secret {secret_id}")
         connection.execute(
             update(ENROLMENT_SECRET)
             .where(of_group, ENROLMENT_SECRET.c.revoked_us == 0)
@@ -164,7 +166,7 @@ def enrol(
     hostname = machine.hostname.strip().rstrip(".").lower()
     ref = sensors.own(hostname, Sighting(machine.os_type), known.group_id, now_us)
     if ref is None:
-        raise BadRequestError(f"hostname: there can be no sensor for {hostname[:80]!r}")
+        raise BadRequestError(f"hostname: {hostname[:80]!r} is not a valid host name")
     claim = Claim(kind, machine.machine_id, previous_key, address)
     key = secrets.token_urlsafe(32)
     with database.writing() as connection:
@@ -177,7 +179,7 @@ def enrol(
     if not is_allowed:
         key_replacement.request_approval(database, ref.id, claim, now_us)
         raise ConflictError(
-            f"{hostname} is enrolled already: an administrator has to approve its re-enrolment",
+            f"{hostname} is already enrolled; an administrator must approve its re-enrollment",
             reason=key_replacement.PENDING,
         )
     sensors.evict(hostname)
@@ -213,10 +215,10 @@ def _secret_of(database: Database, secret: str, now_us: int) -> Secret:
     with database.reading() as connection:
         row = connection.execute(query).mappings().first() if "\0" not in secret else None
     if row is None or not hmac.compare_digest(row["secret"].encode(), secret.encode()):
-        raise UnauthorizedError("the enrolment secret is unknown or has ended")
+        raise UnauthorizedError("the enrollment secret is unknown or expired")
     found = _secret(row)
     if not found.is_good(now_us):
-        raise UnauthorizedError("the enrolment secret is unknown or has ended")
+        raise UnauthorizedError("the enrollment secret is unknown or expired")
     return found
 
 
@@ -232,14 +234,14 @@ def _count_use(connection: Connection, secret: Secret) -> None:
         .values(uses=ENROLMENT_SECRET.c.uses + 1)
     )
     if not used.rowcount:
-        raise UnauthorizedError("the enrolment secret is unknown or has ended")
+        raise UnauthorizedError("the enrollment secret is unknown or expired")
 
 
 def _check_group(row: RowMapping, group_id: int) -> None:
     """Rejects a sensor that moved to another group: a secret must not reach hosts of other
     groups."""
     if row["group_id"] != group_id:
-        raise ConflictError("the sensor was moved meanwhile: enroll again")
+        raise ConflictError("the sensor was moved; enroll again")
 
 
 def _values(machine: Machine, kind: KeyKind, row: RowMapping, now_us: int) -> dict[str, object]:

@@ -56,7 +56,7 @@ def check(new: NewInstaller) -> None:
     """Raises BadRequestError for an unknown kind."""
     if new.kind not in KINDS.get(new.os, ()):
         kinds = "; ".join(f"{os}: {', '.join(kinds)}" for os, kinds in KINDS.items())
-        raise BadRequestError(f"there is no kind {new.kind!r} for {new.os!r} ({kinds})")
+        raise BadRequestError(f"unknown kind {new.kind!r} for {new.os!r} ({kinds})")
 
 
 def add(database: Database, file: InstallerFile, new: NewInstaller, now_us: int) -> Installer:
@@ -77,7 +77,7 @@ def add(database: Database, file: InstallerFile, new: NewInstaller, now_us: int)
         if new.group_id is not None:
             query = select(GROUP.c.id).where(GROUP.c.id == new.group_id)
             if connection.scalar(query) is None:
-                raise NotFoundError(f"there is no sensor group {new.group_id}")
+                raise NotFoundError(f"sensor group {new.group_id} not found")
         added = insert(INSTALLER).values(row).returning(INSTALLER.c.id)
         return Installer(connection.execute(added).scalar_one(), **row)
 
@@ -106,7 +106,7 @@ def remove(database: Database, installer_id: int) -> str | None:
     with database.writing() as connection:
         sha256 = connection.scalar(select(INSTALLER.c.sha256).where(this))
         if sha256 is None:
-            raise NotFoundError(f"there is no installer {installer_id}")
+            raise NotFoundError(f"installer {installer_id} not found")
         connection.execute(delete(INSTALLER_CHUNK).where(_chunks_of(installer_id)))
         connection.execute(delete(INSTALLER).where(this))
         left = select(INSTALLER.c.id).where(INSTALLER.c.sha256 == sha256).limit(1)

@@ -174,7 +174,7 @@ def request_of(database: Database, scope: Scope, sensor_id: int) -> Request:
     with database.reading() as connection:
         row = connection.execute(query).first() if scope.allows(sensor_id) else None
     if row is None:
-        raise NotFoundError(f"there is no sensor {sensor_id}")
+        raise NotFoundError(f"sensor {sensor_id} not found")
     return Request(*row)
 
 
@@ -219,7 +219,7 @@ def check_rate(connection: Connection, sensor_id: int, now_us: int) -> None:
         )
     )
     if connection.execute(query).scalar_one() >= KEY_REPLACEMENTS_MAX:
-        raise BusyError("the key of this sensor was replaced too often: try again in an hour")
+        raise BusyError("the key of this sensor was replaced too often; retry in an hour")
 
 
 def audit(
@@ -267,19 +267,19 @@ def _decide(
         query = select(SENSOR).where(SENSOR.c.id == sensor_id).with_for_update()
         row = connection.execute(query).mappings().first()
         if row is None or not row["reenrol_us"]:
-            raise NotFoundError(f"no re-enrolment of sensor {sensor_id} waits for approval")
+            raise NotFoundError(f"no re-enrollment of sensor {sensor_id} is pending")
         claim = Claim(row["reenrol_kind"], row["reenrol_machine_id"])
         if machine_id is not None and machine_id != claim.machine_id:
             earlier = _earlier_request(connection, sensor_id, machine_id, now_us)
             if earlier is None or action != "approved":
                 raise StaleError(
-                    f"another machine asks for sensor {sensor_id} by now",
+                    f"another machine now requests sensor {sensor_id}",
                     {"machine_id": claim.machine_id},
                 )
             claim = earlier
             values |= {"reenrol_machine_id": machine_id, "reenrol_kind": claim.kind}
         if action == "approved" and row["reenrol_approved_us"]:
-            raise ConflictError(f"the re-enrolment of sensor {sensor_id} is approved already")
+            raise ConflictError(f"the re-enrollment of sensor {sensor_id} is already approved")
         connection.execute(update(SENSOR).where(SENSOR.c.id == sensor_id).values(values))
         audit(connection, sensor_id, claim, action, now_us, username)
 

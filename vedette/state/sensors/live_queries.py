@@ -90,7 +90,7 @@ def place(database: Database, sql: str, sensor_ids: list[int], username: str, no
         )
         unable = set(sensor_ids) - set(connection.scalars(able))
         if unable:
-            raise ConflictError(f"sensor_ids: sensor {min(unable)} has no osquery to ask")
+            raise ConflictError(f"sensor_ids: sensor {min(unable)} has no osquery")
         check_room(connection, LIVE_QUERIES, username, LIVE_QUERY.c.expires_us > now_us)
         query_id = connection.execute(insert(LIVE_QUERY).values(row).returning(LIVE_QUERY.c.id))
         number: int = query_id.scalar_one()
@@ -143,7 +143,7 @@ def encoded_answer(query_id: int, rows: list[Any], status: int, message: str) ->
     """Encodes an answer for storage; drops rows above `LIVE_QUERY_ROWS_BYTES_MAX`."""
     encoded = orjson.dumps(rows)
     if len(encoded) > LIVE_QUERY_ROWS_BYTES_MAX:
-        encoded, message = b"[]", f"{len(encoded)} bytes of rows, more than are kept"
+        encoded, message = b"[]", f"{len(encoded)} bytes of rows exceed the limit"
     return Answer(query_id, encoded.decode(), status, message)
 
 
@@ -175,7 +175,7 @@ def get(database: Database, scope: Scope, query_id: int, now_us: int) -> LiveQue
         found = connection.execute(targets).mappings().all()
     seen = [one for one in found if scope.allows(one["sensor_id"])]
     if row is None or not seen:
-        raise NotFoundError(f"there is no live query {query_id}")
+        raise NotFoundError(f"live query {query_id} not found")
     is_over = now_us >= row["expires_us"]
     return LiveQuery(**row, targets=[_target(one, is_over) for one in seen])
 

@@ -64,7 +64,7 @@ def change(
             .first()
         )
         if row is None:
-            raise NotFoundError(f"there is no sensor {sensor_id}")
+            raise NotFoundError(f"sensor {sensor_id} not found")
         new = {name: value for name, value in wanted.items() if value != row[name]}
         if changes.flush_us:  # a new order, even with the time of an earlier one
             new |= {"flush_us": changes.flush_us, "flush_number": row["flush_number"] + 1}
@@ -72,7 +72,7 @@ def change(
         if "group_id" in new:
             group = select(GROUP.c.id).where(GROUP.c.id == new["group_id"])
             if connection.scalar(group.with_for_update(read=True)) is None:
-                raise BadRequestError(f"group_id: there is no sensor group {new['group_id']}")
+                raise BadRequestError(f"group_id: unknown sensor group {new['group_id']}")
             _check_name(connection, row, new["group_id"])
             end_decisions(connection, sensor_id, row["group_id"])
             new["changed_us"] = now_us  # the write path caches the group
@@ -111,6 +111,6 @@ def _check_orders(row: Mapping[str, Any] | RowMapping, new: dict[str, Any]) -> N
         raise ConflictError(f"{given[0]}: the sensor of {row['hostname']} is uninstalled")
     if row["key_sha256"] is None:
         raise ConflictError(
-            f"{given[0]}: {row['hostname']} has no sensor that could do it; a log shipper or "
-            "osquery reports for it"
+            f"{given[0]}: {row['hostname']} has no sensor that supports this; "
+            "it reports through a log shipper or osquery"
         )

@@ -182,7 +182,7 @@ def get(database: Database, scope: Scope, sensor_id: int) -> SensorRow:
             row = connection.execute(QUERY.where(SENSOR.c.id == sensor_id)).mappings().first()
         if row is not None:
             return _row(row)
-    raise NotFoundError(f"there is no sensor {sensor_id}")
+    raise NotFoundError(f"sensor {sensor_id} not found")
 
 
 def some(database: Database, scope: Scope, ids: Sequence[int]) -> dict[int, SensorRow]:

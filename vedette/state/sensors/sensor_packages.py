@@ -37,7 +37,9 @@ def check(os_type: str, version: str) -> None:
     if os_type not in OS_TYPES:
         raise BadRequestError(f"{os_type}: one of {', '.join(OS_TYPES)}")
     if not version.isprintable() or not version:
-        raise BadRequestError("version: must be printable")  # the signature covers it as one line
+        raise BadRequestError(
+            "version: must contain only printable characters"
+        )  # the signature covers it as one line
 
 
 def package_of(database: Database, os_type: str) -> Package | None:

@@ -107,7 +107,7 @@ def stored_before(database: Database, block: Block) -> int | None:
         return None
     if dict(known.hashes).get(block.number, block.content) != block.content:
         raise ConflictError(
-            f"block {block.number} of this queue was stored with another content",
+            f"block {block.number} of this queue was already stored with different content",
             reason="sequence_conflict",
         )
     return known.expected

@@ -140,7 +140,7 @@ def _text(field: Field, leaf: Leaf, _now_us: int = 0, *, part: bool = False) -> 
     otherwise it must equal the whole value, or the first label of a host name."""
     match leaf.value:
         case Range():
-            raise ValueError(f"{field.name} has no ranges")
+            raise ValueError(f"{field.name} does not support ranges")
         case Text(source):
             text = unescape(source)
         case Exact(text):

@@ -57,7 +57,7 @@ def add_range(database: Database, added: ShardRange) -> ShardMap:
         newest = connection.scalar(select(func.max(SENSOR.c.id))) or 0
         known = load_map_within(connection)
         if known is None or newest >= added.first_sensor_id or added in known.ranges:
-            raise ConflictError("the sensors have changed meanwhile: do it again")
+            raise ConflictError("the sensors have changed; retry")
         connection.execute(insert(SHARD_RANGE), [_row(added)])
         list_versions.rise(connection, MAP_VERSION)
     with database.writing() as connection:

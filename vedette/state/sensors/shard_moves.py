@@ -49,7 +49,9 @@ def begin(database: Database, moves: Sequence[SensorMove]) -> None:
         list_versions.rise(connection, MAP_VERSION)  # first: serializes concurrent movers
         known = load_map_within(connection)
         if known is None or _moves(connection):
-            raise ConflictError("other sensors are being moved: wait for the end, or continue it")
+            raise ConflictError(
+                "another move of sensors is in progress; wait for it or continue it"
+            )
         for one in moves:
             if known.shard_of(one.sensor_id) != one.source:
                 raise ConflictError(f"sensor {one.sensor_id} is not on shard {one.source}")

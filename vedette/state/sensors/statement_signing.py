@@ -47,13 +47,13 @@ def verify_signed(content: bytes, public_key: str) -> dict[str, Any]:
         key = Ed25519PublicKey.from_public_bytes(b64decode(public_key, validate=True))
         key.verify(signature, _message(statement))
     except (ValueError, KeyError, TypeError):
-        raise BadRequestError("this is no signed statement, or the key is none") from None
+        raise BadRequestError("this is not a signed statement, or the key is invalid") from None
     except InvalidSignature:
         raise BadRequestError(
-            "the signature is not that of this key: the file was changed, or another server made it"
+            "the signature does not match the key: the file was changed or is from another server"
         ) from None
     if not isinstance(statement, dict):
-        raise BadRequestError("this is no signed statement")
+        raise BadRequestError("this is not a signed statement")
     return statement
 
 

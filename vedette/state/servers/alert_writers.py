@@ -29,7 +29,7 @@ def check_over(database: Database) -> None:
     with database.reading() as connection:
         now_us = time_us(connection)
     if now_us < until_us + SERVER_GRACE_S * 1_000_000:
-        raise UnavailableError("alerts that were sent before may still be stored for some seconds")
+        raise UnavailableError("alerts in flight may still be stored for some seconds")
 
 
 def begin(database: Database, until_us: int) -> None:

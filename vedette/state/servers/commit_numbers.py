@@ -59,7 +59,7 @@ def begin(database: Database, server_id: str) -> int:
         values = {"server": server_id, "now_us": time_us(connection)}
         seq: int | None = connection.execute(_BEGIN, values).scalar()
     if seq is None:
-        raise LeaseLostError("the lease of this server is over")
+        raise LeaseLostError("the lease of this server has expired")
     return seq
 
 

@@ -50,7 +50,7 @@ def check_room(
     the quota applies to, e.g. one alert.
     """
     if quota.most is not None and _count(connection, quota, *conditions) + adding > quota.most:
-        raise quota.error(f"there are at most {quota.most:,} {quota.what}", reason=quota.reason)
+        raise quota.error(f"limit of {quota.most:,} {quota.what} reached", reason=quota.reason)
     if quota.share is None or quota.owner is None or not owner:
         return
     if _is_global_admin(connection, quota.owner, owner):
@@ -58,7 +58,8 @@ def check_room(
     own = _count(connection, quota, quota.owner == owner, *conditions)
     if own + adding > quota.share:
         raise quota.error(
-            f"a user has at most {quota.share:,} {quota.what}: end some first", reason=quota.reason
+            f"limit of {quota.share:,} {quota.what} per user reached; end some first",
+            reason=quota.reason,
         )
 
 

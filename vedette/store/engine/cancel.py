@@ -126,7 +126,7 @@ class QueryKiller:
             try:
                 self._command(f"KILL QUERY WHERE Settings['log_comment'] IN ({listed}) ASYNC")
             except VedetteError as error:
-                _LOG.warning("queries cannot be cancelled now: %s", error)
+                _LOG.warning("cannot cancel queries now: %s", error)
             with self._lock:
                 self._ended.wait(wait_s)
             wait_s = min(2 * wait_s, QUERY_KILL_INTERVAL_MAX_S)

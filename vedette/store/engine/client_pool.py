@@ -69,7 +69,7 @@ class Pool:
                 self._idle.append(client)
                 return
         except (ClickHouseError, OSError) as failure:
-            _LOG.warning("a client of the telemetry store is replaced: %s", failure)
+            _LOG.warning("replacing a client of the telemetry store: %s", failure)
         client.close()
 
     def pause(self) -> None:

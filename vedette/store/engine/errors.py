@@ -25,7 +25,7 @@ CANCELLED_CODES = frozenset({394})
 MANY_CODES = frozenset({158, 191})
 """Codes of `ManyRowsError`."""
 
-REFUSED = "the lease of the server that sent this is over"
+REFUSED = "the lease of the sending server has expired"
 """Text of the engine's error for an insert that arrived too late (`fenced_insert.py`)."""
 
 MOVING = "sensors are being moved to another shard"
@@ -102,7 +102,7 @@ class CorruptPartError(UnavailableError):
 
     def __init__(self, part: PartName | None) -> None:
         named = "a data part" if part is None else f"part {part.part} of table {part.table}"
-        super().__init__(f"the telemetry store cannot answer: {named} is damaged")
+        super().__init__(f"the telemetry store is unavailable: {named} is damaged")
         self.part = part
 
 
@@ -111,7 +111,7 @@ class ReplacedTableError(UnavailableError):
     and its tables exist: it can be repeated at once."""
 
     def __init__(self) -> None:
-        super().__init__("the telemetry store cannot answer: a table was replaced")
+        super().__init__("the telemetry store is unavailable: a table was replaced")
 
 
 class ManyRowsError(VedetteError):
@@ -120,7 +120,7 @@ class ManyRowsError(VedetteError):
 
 
 def deadline_error() -> UnavailableError:
-    return UnavailableError("the search took longer than allowed", reason="deadline")
+    return UnavailableError("the search exceeded its time limit", reason="deadline")
 
 
 def left_s(until_s: float) -> float:
@@ -147,17 +147,17 @@ def unavailable(text: str, code: int | None) -> UnavailableError | None:
     if any(words in text for words in DESCRIPTOR_WORDS):
         return descriptors_error()
     if any(word in text for word in DISK_WORDS):
-        return UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
+        return UnavailableError("the telemetry store is unavailable: the disk is full or failing")
     if code == DROPPED_CODE or (code == UNKNOWN_CODE and _GONE.search(text)):
         return ReplacedTableError()
     if code == THROWN_CODE and REFUSED in text:
-        return UnavailableError(f"the telemetry store cannot answer: {REFUSED}")
+        return UnavailableError(f"the telemetry store is unavailable: {REFUSED}")
     if code == THROWN_CODE and MOVING in text:
         return UnavailableError(MOVING, reason="moving")
     if code in UNAVAILABLE_CODES:
         right = _missing_right(text)
         cause = UNAVAILABLE_CODES[code] + (f": {right}" if right else "")
-        return UnavailableError(f"the telemetry store cannot answer: {cause}")
+        return UnavailableError(f"the telemetry store is unavailable: {cause}")
     return None
 
 

@@ -105,7 +105,7 @@ def open_engine(
         open_client = partial(_client, {"interface": "chdb", "path": path})
         for table in matching(directory / "clickhouse" / "store", "*/*"):
             for part in discard_unfinished(table) if table.is_dir() else ():
-                _LOG.warning("removed incomplete part %s; what it was merged of is there", part)
+                _LOG.warning("removed incomplete part %s; its source parts exist", part)
         # The engine ends with its last client: this one stays open until the first pooled client is
         # open.
         with closing(open_client("")) as first:

@@ -37,4 +37,4 @@ class WholeStream:
         if self._until_s is not None and time.monotonic() >= self._until_s:
             raise deadline_error()
         if self._failed_writes.kills != self._kills:
-            raise UnavailableError("the telemetry store has loaded its tables again")
+            raise UnavailableError("the telemetry store reloaded its tables")

@@ -98,7 +98,9 @@ class FailedWrites:
         between are not stored, and their leftovers are removed."""
         if self._count() != seen:
             self.reload()
-            raise UnavailableError("the telemetry store cannot answer: the disk is full or refuses")
+            raise UnavailableError(
+                "the telemetry store is unavailable: the disk is full or failing"
+            )
 
     def reread(self, read: Callable[[], T]) -> T:
         """Returns the result of a read. If it finds a corrupt part left by a failed write, removes
@@ -165,7 +167,7 @@ class FailedWrites:
             del self._detached[name]
             if removed:
                 _LOG.warning(
-                    "removed incomplete parts of table %s, which nothing is lost by: %s",
+                    "removed incomplete parts of table %s (no data lost): %s",
                     name,
                     ", ".join(removed),
                 )

@@ -91,7 +91,7 @@ def find_partition(engine: Engine, name: str) -> Partition:
     for partition in list_partitions(engine):
         if name in (partition.name, partition_name(partition.opened_ms)):
             return partition
-    raise NotFoundError(f"there is no partition {name[:100]!r}")
+    raise NotFoundError(f"partition {name[:100]!r} not found")
 
 
 def unmount(engine: Engine, name: str) -> Partition:

@@ -69,7 +69,7 @@ class Reach:
             return None
         left_s = self.until_s - time.monotonic()
         if left_s <= 0:
-            raise UnavailableError("the search took longer than allowed", reason="deadline")
+            raise UnavailableError("the search exceeded its time limit", reason="deadline")
         return left_s
 
     def ask(

@@ -238,7 +238,7 @@ def column_of(digest: str) -> str:
 def frequency_of(engine: Engine, column: str, digest: str, scope: Scope) -> Frequency:
     """Returns the prevalence of the program with this `md5` or `sha256` (`column`), lower case."""
     if column not in ("md5", "sha256"):
-        raise BadRequestError(f"there are no counts by {column[:40]!r}")
+        raise BadRequestError(f"cannot count by {column[:40]!r}")
     digests = {"digest": digest}
     same = scoped(Condition(f"`{column}` = {{digest:String}}", digests), scope)
     hosts = engine.query(
@@ -258,7 +258,7 @@ def _ordering(order: Order) -> str:
     terms = []
     for column, descends in order:
         if column not in SORTABLE and column != COPIED:
-            raise BadRequestError(f"results cannot be sorted by {column!r}")
+            raise BadRequestError(f"cannot sort results by {column!r}")
         expression = _COPIED_SQL if column == COPIED else quoted(column)
         terms.append(f"{expression} {'DESC' if descends else 'ASC'}")
     # The hash keeps equal binaries in the same order on all pages.

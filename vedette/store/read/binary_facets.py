@@ -97,7 +97,7 @@ def _feed_of(name: str) -> str:
         return ""
     field = BINARY.find(name)
     if field is None or field.tag is None or not name.lower().startswith("alliance_score_"):
-        raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+        raise BadRequestError(f"facet.field: unknown facet {name[:60]!r}")
     return field.tag.name
 
 

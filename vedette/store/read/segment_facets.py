@@ -107,9 +107,9 @@ def count_facets(
     names = list(dict.fromkeys(names))
     for name in names:
         if name not in FACETS:
-            raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+            raise BadRequestError(f"facet.field: unknown facet {name[:60]!r}")
     if group and group not in SORTABLE:
-        raise BadRequestError(f"results cannot be grouped by {group!r}")
+        raise BadRequestError(f"cannot group results by {group!r}")
     where = scoped(where, scope)
     end = _End(min(values, SEGMENT_FACET_VALUES_MAX), is_rarest)
     if fuzzy_total >= FACET_FUZZY_TOTAL_MIN and not group and not is_rarest:

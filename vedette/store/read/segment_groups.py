@@ -50,7 +50,7 @@ def search_groups(
     Raises the errors of `search_segments`; the column must be sortable.
     """
     if column not in SORTABLE:
-        raise BadRequestError(f"results cannot be grouped by {column!r}")
+        raise BadRequestError(f"cannot group results by {column!r}")
     where, ordering = scoped(where, scope), ordering_sql(order)
     if not rows:
         return Found(_count(engine, where, column, reach), [])

@@ -62,7 +62,7 @@ def stacks_over_time(
     the intervals of `count_over_time`. Raises its errors, and BadRequestError for an unknown
     facet."""
     if by not in FACETS:
-        raise BadRequestError(f"histogram.by: there is no facet {by[:60]!r}")
+        raise BadRequestError(f"histogram.by: unknown facet {by[:60]!r}")
     within = scoped(where, scope)
     counted = "uniqExact(process_id)" if by_process else "count()"
     found = reach.ask(
@@ -126,5 +126,5 @@ def span_of(
 
 def _column(field: str) -> str:
     if field not in TIME_FIELDS:
-        raise BadRequestError(f"histogram: {field[:40]!r} is none of {', '.join(TIME_FIELDS)}")
+        raise BadRequestError(f"histogram: {field[:40]!r} is not one of {', '.join(TIME_FIELDS)}")
     return f"`{field}`"

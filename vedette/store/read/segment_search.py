@@ -157,7 +157,7 @@ def ordering_sql(order: Order) -> str:
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
-            raise BadRequestError(f"results cannot be sorted by {column!r}")
+            raise BadRequestError(f"cannot sort results by {column!r}")
         if column in _UNKNOWN and not descends:
             terms.append(_UNKNOWN[column])
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")

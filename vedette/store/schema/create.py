@@ -50,7 +50,7 @@ def check_schema(engine: Engine) -> None:
     found = engine.query("SELECT max(version) FROM schema").rows[0][0]
     check_version(found, SCHEMA_VERSION)
     if found != SCHEMA_VERSION:
-        raise StartError("the telemetry store is of an older version: start the server on it once")
+        raise StartError("the telemetry store has an older schema; start the server on it once")
 
 
 def _version(engine: Engine) -> int:

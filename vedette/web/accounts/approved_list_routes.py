@@ -81,7 +81,7 @@ def remove(entry_id: str, request: Request, here: Here) -> Response:
     try:
         number = bounded_number("id", entry_id, least=1, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no approved address {entry_id[:40]!r}") from None
+        raise NotFoundError(f"approved address {entry_id[:40]!r} not found") from None
     approved_addresses.remove(here.database, number)
     here.approved_addresses.refresh()
     return _done(request, here)
@@ -158,6 +158,6 @@ def _done(request: Request, here: Services) -> Response:
     address = client_address(request, here.settings.trusted_proxies)
     if not here.approved_addresses.allow(address):
         answer.headers[WARNING_HEADER] = (
-            f"your address {address} is not approved: further requests from it are refused"
+            f"your address {address} is not approved; further requests would be rejected"
         )
     return answer

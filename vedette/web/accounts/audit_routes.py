@@ -79,7 +79,7 @@ def listed(request: Request, here: Here) -> Response:
         case "ndjson":
             return StreamingResponse(_ndjson(here, wanted), media_type="application/x-ndjson")
         case other:
-            raise BadRequestError(f"format: {other[:20]!r} is none of json, csv, ndjson")
+            raise BadRequestError(f"format: {other[:20]!r} is not json, csv, or ndjson")
 
 
 def _page(here: Services, wanted: Search, is_verified: bool) -> Response:
@@ -127,7 +127,7 @@ def object_of(query: QueryParams) -> tuple[str, str] | None:
         return None
     kind, colon, name = text.partition(":")
     if not kind or not colon:
-        raise BadRequestError("object: write kind:name, e.g. user:ann")
+        raise BadRequestError("object: must be kind:name, e.g. user:ann")
     return kind, name
 
 

@@ -164,7 +164,7 @@ def _texts(body: dict[str, Any], name: str) -> list[str] | None:
     if given is None:
         return None
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        raise BadRequestError(f"{name}: must be a list of texts")
+        raise BadRequestError(f"{name}: must be a list of strings")
     return given
 
 
@@ -181,4 +181,4 @@ def _role_id(text: str) -> int:
     try:
         return bounded_number("role_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no role {text[:40]!r}") from None
+        raise NotFoundError(f"role {text[:40]!r} not found") from None

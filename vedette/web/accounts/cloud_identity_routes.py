@@ -43,7 +43,9 @@ async def token(request: Request, here: Here) -> Response:
         form.get("client_secret", ""),
     )
     if not app_id or not secret:
-        raise BadRequestError("the app's id and secret are missing: send them as Basic")
+        raise BadRequestError(
+            "the app's id and secret are missing: send them as Basic authentication"
+        )
     check_address(request, here)
     return _answer(
         await to_thread.run_sync(
@@ -67,7 +69,7 @@ async def authorize(request: Request, here: Here) -> Response:
     form = await _form(request)
     api_token = form.get("api_token") or form.get("refresh_token") or ""
     if not api_token:
-        raise BadRequestError("api_token: is missing")
+        raise BadRequestError("api_token: is required")
     check_address(request, here)
     return _answer(
         await to_thread.run_sync(
@@ -95,9 +97,9 @@ async def _form(request: Request) -> dict[str, str]:
     try:
         fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX)
     except (UnicodeDecodeError, ValueError):
-        raise BadRequestError("the body is no form: application/x-www-form-urlencoded") from None
+        raise BadRequestError("the body is not a form: application/x-www-form-urlencoded") from None
     if twice := [name for name, values in fields.items() if len(values) > 1]:
-        raise BadRequestError(f"{twice[0][:40]}: stands more than once")
+        raise BadRequestError(f"{twice[0][:40]}: is given more than once")
     return {name: values[0] for name, values in fields.items()}
 
 

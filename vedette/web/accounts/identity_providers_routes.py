@@ -76,7 +76,7 @@ def change_provider(provider_id: str, here: Here, body: Body) -> Response:
         found.name,
         found.issuer,
     ):
-        raise BadRequestError("name, issuer: cannot be changed; add another provider")
+        raise BadRequestError("name, issuer: are read-only; add another provider")
     change = _change(_members(body, "name", "issuer"), body)
     changed = identity_providers.change(
         here.database, here.sealing, found.id, change, here.clock.now_us()
@@ -169,4 +169,4 @@ def _id(text: str) -> int:
     try:
         return bounded_number("id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is nothing with the id {text[:40]!r}") from None
+        raise NotFoundError(f"{text[:40]!r} not found") from None

@@ -145,7 +145,7 @@ def _provider(here: Services, name: str) -> Provider:
     """Returns a provider by name. Raises NotFoundError if it is missing or disabled."""
     found = identity_providers.named(here.database, name)
     if not found.is_enabled:
-        raise NotFoundError(f"there is no identity provider {name[:60]!r}")
+        raise NotFoundError(f"identity provider {name[:60]!r} not found")
     return found
 
 

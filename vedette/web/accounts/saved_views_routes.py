@@ -111,12 +111,12 @@ def remove_search(search_id: str, here: Here, caller: Caller) -> Response:
     try:
         number = bounded_number("search_id", search_id, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no search {search_id[:40]!r}") from None
+        raise NotFoundError(f"search {search_id[:40]!r} not found") from None
     user_id = id_of(here.database, caller.name)
     with here.database.writing() as connection:
         seen = {one.id: one for one in kept_views.searches(connection, user_id)}
         if number not in seen:
-            raise NotFoundError(f"there is no search {number}")
+            raise NotFoundError(f"search {number} not found")
         require(caller, Deed.CHANGE_SAVED_SEARCH, owned_by(seen[number].username))
         kept_views.remove_search(connection, number)
     return json_answer({"result": "success"})

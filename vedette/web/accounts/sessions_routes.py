@@ -46,12 +46,12 @@ async def begin(request: Request, here: Here) -> Response:
     could sign the user in to a foreign account."""
     check_address(request, here)
     if not is_of_own_site(request):
-        raise ForbiddenError("another site cannot sign anybody in", reason="other_site")
+        raise ForbiddenError("cross-site sign-in is not allowed", reason="other_site")
     body = await credential_object(request)
     members = Members(body, known=("username", "password", "link", "code"), of="a sign-in")
     link = members.text("link") or ""
     if link and ("username" in body or "password" in body):
-        raise BadRequestError("link: stands for a user and a password; send it without them")
+        raise BadRequestError("link: cannot be combined with a user and password")
     attempt = Attempt(
         members.text("username") or "",
         members.text("password") or "",
@@ -78,7 +78,7 @@ def current(request: Request, here: Here, caller: Caller) -> Response:
 def end(here: Here, caller: Caller) -> Response:
     """Ends the session and deletes its cookie."""
     if not caller.is_session:
-        raise BadRequestError("there is no session: the request has a token")
+        raise BadRequestError("the request has no session, only a token")
     here.tokens.revoke(caller.token_id)
     answer = json_answer({"result": "success"})
     answer.delete_cookie(SESSION_COOKIE, path="/", secure=True, httponly=True, samesite="strict")
@@ -99,7 +99,7 @@ def listed(here: Here, caller: Caller) -> Response:
 def revoke(session_id: str, here: Here, caller: Caller) -> Response:
     """Ends a session of the caller."""
     if session_id not in {one.id for one in _sessions(here, caller)}:
-        raise NotFoundError(f"there is no session {session_id[:40]!r}")
+        raise NotFoundError(f"session {session_id[:40]!r} not found")
     here.tokens.revoke(session_id)
     return json_answer({"result": "success"})
 

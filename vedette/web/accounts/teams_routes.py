@@ -101,7 +101,7 @@ def _number(text: str) -> int:
     try:
         return bounded_number("team_id", text, least=1, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no team {text[:40]!r}") from None
+        raise NotFoundError(f"team {text[:40]!r} not found") from None
 
 
 def _body(team: Team) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def revoke(token_id: str, here: Here, caller: Caller) -> Response:
     username = None if caller.is_global_admin else caller.name
     seen = {one.id: one for one in tokens.all_tokens(here.database, username)}
     if token_id not in seen:
-        raise NotFoundError(f"there is no token {token_id[:40]!r}")
+        raise NotFoundError(f"token {token_id[:40]!r} not found")
     require(caller, Deed.CHANGE_TOKEN, owned_by(seen[token_id].holder))
     here.tokens.revoke(token_id)
     return json_answer({"result": "success"})
@@ -94,7 +94,7 @@ def _scope(members: Members, *, is_ingest: bool) -> str:
     known = ("ingest",) if is_ingest else ("full", "read")
     scope = members.text("scope") or known[0]
     if scope not in known:
-        raise BadRequestError(f"scope: {scope[:20]!r} is none of {', '.join(known)}")
+        raise BadRequestError(f"scope: {scope[:20]!r} is not one of {', '.join(known)}")
     return scope
 
 
@@ -112,14 +112,14 @@ def _expires_us(here: Services, caller: Principal, body: dict[str, Any], now_us:
         else bounded_number("expires_days", given, most=TOKEN_EXPIRES_DAYS_MAX)
     )
     if given is not None and not days and not caller.is_global_admin:
-        raise BadRequestError("expires_days: only a global administrator's may be 0, for ever")
+        raise BadRequestError("expires_days: only global administrators can set 0 (never)")
     wanted_us = now_us + days * _DAY_US if days else 0
     end_us = _end_of(here, caller)
     if not end_us or 0 < wanted_us <= end_us:
         return wanted_us
     if given is not None:
         raise ForbiddenError(
-            "expires_days: a token issues none that outlives it; sign in, or use another one"
+            "expires_days: must not exceed the lifetime of the token of this request"
         )
     return end_us
 

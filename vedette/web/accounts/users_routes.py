@@ -63,7 +63,7 @@ def one(username: str, here: Here, caller: Caller) -> Response:
     """Users other than global administrators can read only their own record; all others return
     404."""
     if not caller.is_global_admin and username.lower() != caller.name:
-        raise NotFoundError(f"there is no user {username[:100]!r}")
+        raise NotFoundError(f"user {username[:100]!r} not found")
     return json_answer(_body(users.get(here.database, username)))
 
 
@@ -76,7 +76,7 @@ def effective(username: str, here: Here, caller: Caller) -> Response:
     """Returns roles by sensor group, from enabled teams. Users other than global administrators can
     read only their own rights."""
     if not caller.is_global_admin and username.lower() != caller.name:
-        raise NotFoundError(f"there is no user {username[:100]!r}")
+        raise NotFoundError(f"user {username[:100]!r} not found")
     found = effective_rights(here.database, username)
     # Hides groups from users who may not see them.
     hidden = {} if caller.is_global_admin else {"unseen_groups": [], "all_hosts": found["hosts"]}

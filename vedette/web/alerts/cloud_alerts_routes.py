@@ -228,7 +228,7 @@ def known_alert(engine: BoundedEngine, here: Services, scope: Scope, alert_id: s
     """Returns an alert. Raises NotFoundError if it does not exist or is outside the scope."""
     found = cloud_search.by_id(engine, scope, alert_id.lower(), here.settings)
     if found is None:
-        raise NotFoundError(f"there is no alert {alert_id[:64]!r}")
+        raise NotFoundError(f"alert {alert_id[:64]!r} not found")
     return found
 
 

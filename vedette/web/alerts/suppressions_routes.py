@@ -179,7 +179,7 @@ def _number(text: str) -> int:
     try:
         return bounded_number("suppression_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no suppression {text[:40]!r}") from None
+        raise NotFoundError(f"suppression {text[:40]!r} not found") from None
 
 
 def _body(rule: Suppression, scope: Scope, now_us: int) -> dict[str, Any]:

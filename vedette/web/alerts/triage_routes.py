@@ -122,4 +122,4 @@ def _sensor_number(text: str) -> int:
     try:
         return bounded_number("sensor_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no sensor {text[:40]!r}") from None
+        raise NotFoundError(f"sensor {text[:40]!r} not found") from None

@@ -124,7 +124,7 @@ def _feed(here: Services, text: str) -> Feed:
     try:
         number = bounded_number("feed_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no feed {text[:40]!r}") from None
+        raise NotFoundError(f"feed {text[:40]!r} not found") from None
     return feeds.get(here.database, number)
 
 

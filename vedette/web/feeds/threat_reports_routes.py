@@ -117,7 +117,7 @@ def _named(value: object) -> list[ReportKey]:
     for feed_id, report_ids in value.items():
         feed = bounded_number("ids", feed_id, least=1, most=ID_MAX)
         if not isinstance(report_ids, list) or not all(isinstance(i, str) for i in report_ids):
-            raise BadRequestError(f"ids: {feed} must have a list of report ids")
+            raise BadRequestError(f"ids: {feed} must be a list of report ids")
         keys |= dict.fromkeys((feed, one) for one in report_ids)
     if len(keys) > REPORT_UPDATE_IDS_MAX:
         raise BadRequestError(f"ids: at most {REPORT_UPDATE_IDS_MAX:,} ids")

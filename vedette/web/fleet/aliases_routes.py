@@ -48,7 +48,7 @@ def create(here: Here, body: Body) -> Response:
     check_members(body, "alias", "hostname", "group_id", of="an alias")
     alias, hostname = body.get("alias"), body.get("hostname")
     if not isinstance(alias, str) or not isinstance(hostname, str):
-        raise BadRequestError("alias, hostname: both are names of hosts")
+        raise BadRequestError("alias, hostname: must be host names")
     aliases.add(here.database, alias, hostname, _group_id(body.get("group_id")))
     here.sensors.evict(alias.lower())
     return json_answer({"result": "success"})
@@ -96,7 +96,7 @@ def decide(name: str, here: Here, caller: Caller, body: Body) -> Response:
     different hosts. Stored records do not move."""
     check_members(body, "owner", of="a decision")
     if "owner" not in body:
-        raise BadRequestError("owner: is missing: the id of a sensor, or null")
+        raise BadRequestError("owner: is required: a sensor id or null")
     given = body["owner"]
     owner = None if given is None else bounded_number("owner", given, least=1, most=ID_MAX)
     now_us = here.clock.now_us()

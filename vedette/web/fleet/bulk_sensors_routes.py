@@ -62,7 +62,7 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
         row = found.get(number)
         try:
             if row is None:
-                raise NotFoundError(f"there is no sensor {number}")
+                raise NotFoundError(f"sensor {number} not found")
             wanted = read_changes(changes, row)
             rights_checked(caller, wanted, row)
             if is_trial:
@@ -91,7 +91,7 @@ def change_many(here: Here, caller: Caller, scope: Within, body: Body) -> Respon
 def _ids(given: object) -> list[int]:
     most = SENSORS_CHANGED_MAX
     if not isinstance(given, list) or not 0 < len(given) <= most:
-        raise BadRequestError(f"ids: must be a list of 1 to {most:,} ids of sensors")
+        raise BadRequestError(f"ids: must be a list of 1 to {most:,} sensor ids")
     if any(isinstance(one, bool) for one in given):
         raise BadRequestError("ids: must be numbers")
     return list(dict.fromkeys(bounded_number("ids", one, least=1, most=ID_MAX) for one in given))
@@ -103,7 +103,7 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
     changes = {name: value for name, value in body.items() if name not in ("ids", "dry_run")}
     for name in changes:
         if name not in (*MANY_MEMBERS, REASON_MEMBER):
-            raise BadRequestError(f"{name[:60]!r} is no change that many sensors can have")
+            raise BadRequestError(f"{name[:60]!r} cannot be changed in bulk")
     if not changes.keys() - {REASON_MEMBER}:
-        raise BadRequestError(f"there is no change: {', '.join(MANY_MEMBERS)}")
+        raise BadRequestError(f"needs at least one of {', '.join(MANY_MEMBERS)}")
     return changes

@@ -134,7 +134,7 @@ def device_filter(body: Mapping[str, Any], now_us: int) -> DeviceFilter:
     """Parses the filter of a body. Raises BadRequestError with the location of the error."""
     query = body.get("query") or ""
     if not isinstance(query, str) or len(query) > DEVICE_QUERY_CHARS_MAX:
-        raise BadRequestError(f"query: must be a text of at most {DEVICE_QUERY_CHARS_MAX}")
+        raise BadRequestError(f"query: must be a string of at most {DEVICE_QUERY_CHARS_MAX}")
     criteria, exclusions = _object(body, "criteria"), _object(body, "exclusions")
     contact = criteria.pop("last_contact_time", None)
     span = None
@@ -180,7 +180,7 @@ def _values(place: str, value: object) -> frozenset[str]:
     values = value if isinstance(value, list) else [value]
     is_good = all(isinstance(one, str | int) and not isinstance(one, bool) for one in values)
     if not values or not is_good or len(values) > ALERT_V7_VALUES_MAX:
-        raise BadRequestError(f"{place}: must be a list of texts or numbers")
+        raise BadRequestError(f"{place}: must be a list of strings or numbers")
     return frozenset(str(one) for one in values)
 
 
@@ -194,6 +194,8 @@ def _sorts(given: object) -> tuple[DeviceSort, ...]:
         name = one.get("field") if isinstance(one, dict) else None
         order = str(one.get("order", "ASC")).upper() if isinstance(one, dict) else ""
         if not isinstance(name, str) or order not in ("ASC", "DESC"):
-            raise BadRequestError("sort: must have objects with field, and order asc or desc")
+            raise BadRequestError(
+                "sort: entries must be objects with field and order (asc or desc)"
+            )
         sorts.append((name, order == "DESC"))
     return tuple(sorts)

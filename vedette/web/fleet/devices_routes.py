@@ -39,7 +39,7 @@ Body = Annotated[dict[str, Any], Depends(json_object)]
 
 BASE: Final = "/appservices/v6/orgs/{org_key}/devices"
 _DOWNLOAD: Final = described(
-    ("status", "Statuses, separated by commas; needed"),
+    ("status", "Statuses, comma-separated; required"),
     ("policy_id", "Ids of sensor groups"),
     ("ad_group_id", "0"),
     ("target_priority", "LOW, MEDIUM, HIGH, MISSION_CRITICAL"),
@@ -109,7 +109,7 @@ def download(request: Request, here: Here, org: Org, scope: Within) -> Response:
     The audit log records the download."""
     query = request.query_params
     if not query.get("status"):
-        raise BadRequestError("status: is missing")
+        raise BadRequestError("status: is required")
     names = ("status", "policy_id", "ad_group_id", "target_priority")
     body: dict[str, Any] = {
         "criteria": {name: query[name].split(",") for name in names if query.get(name)},
@@ -164,5 +164,5 @@ def _after(given: object) -> int:
         return 0
     is_ours = isinstance(given, list) and len(given) == 1 and isinstance(given[0], int)
     if not is_ours:
-        raise BadRequestError("search_after: must be that of the answer before")
+        raise BadRequestError("search_after: must be the value from the previous response")
     return int(given[0])  # type: ignore[index]

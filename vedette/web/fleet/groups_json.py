@@ -89,7 +89,7 @@ def unused_options(changes: GroupChanges, known: GroupOptions) -> list[str]:
         WITHOUT_EFFECT in one.events_to_ignore for one in wanted.event_exclusions
     ):
         unused.append(f"event_exclusions of {WITHOUT_EFFECT}")
-    return [f"{name}: is stored and has no effect on this server" for name in unused]
+    return [f"{name}: is stored but has no effect on this server" for name in unused]
 
 
 def secret_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -98,7 +98,9 @@ def secret_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
         raise ValueError(f"must be a list of at most {SECRET_PATTERNS_MAX} texts")
     for number, one in enumerate(patterns):
         if len(one) > SECRET_PATTERN_CHARS_MAX:
-            raise ValueError(f"[{number}]: must be a text of {SECRET_PATTERN_CHARS_MAX} characters")
+            raise ValueError(
+                f"[{number}]: must be a string of {SECRET_PATTERN_CHARS_MAX} characters"
+            )
         problem = secret_pattern_problem(one)
         if problem:
             raise ValueError(f"[{number}]: {problem}")

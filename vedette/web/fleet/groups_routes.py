@@ -218,7 +218,7 @@ def visible_group(here: Services, caller: Principal, text: str) -> Group:
     except BadRequestError:
         number = 0
     if not number or not may_see(caller, number):
-        raise NotFoundError(f"there is no sensor group {text[:40]!r}")
+        raise NotFoundError(f"sensor group {text[:40]!r} not found")
     return groups.get(here.database, number)
 
 

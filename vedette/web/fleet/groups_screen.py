@@ -76,7 +76,7 @@ async def one(
     def work() -> dict[str, Any]:
         number = _number(group_id)
         if not _sees(caller, number):
-            raise NotFoundError(f"there is no sensor group {number}")
+            raise NotFoundError(f"sensor group {number} not found")
         found = groups.get(here.database, number)
         return {
             "group": found,
@@ -159,4 +159,4 @@ def _number(text: str) -> int:
     try:
         return bounded_number("group_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no sensor group {text[:40]!r}") from None
+        raise NotFoundError(f"sensor group {text[:40]!r} not found") from None

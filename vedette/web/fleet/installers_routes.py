@@ -161,7 +161,7 @@ def _warned(answer: Response, address: str) -> Response:
     address, which sensors on other hosts cannot reach."""
     if names_loopback(address):
         text = f"sensors of this installer reach {address} on the server's own host only"
-        log.warning("an installer names a loopback address", address=address)
+        log.warning("installer uses a loopback address", address=address)
         answer.headers["Warning"] = f'199 vedette "{text}"'
     return answer
 
@@ -173,5 +173,5 @@ def _ca(here: Services) -> bytes:
         return path.read_bytes()
     except OSError:
         raise NotFoundError(
-            "this server has no certificate to put into installers: it serves plain HTTP"
+            "this server serves plain HTTP and has no certificate for installers"
         ) from None

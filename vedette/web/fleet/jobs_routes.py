@@ -92,5 +92,5 @@ def _job(here: Services, caller: Principal, text: str) -> CloudJob:
     try:
         number = bounded_number("job_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no job {text[:40]!r}") from None
+        raise NotFoundError(f"job {text[:40]!r} not found") from None
     return cloud_jobs.get(here.database, number, owner_of(caller))

@@ -46,9 +46,11 @@ def _place(here: Services, scope: Scope, principal: Principal, body: dict[str, A
     check_members(body, "sensor_ids", "sql", of="a live query")
     ids, sql = body.get("sensor_ids"), body.get("sql")
     if not isinstance(ids, list) or not 0 < len(ids) <= LIVE_QUERY_SENSORS_MAX:
-        raise BadRequestError(f"sensor_ids: 1 to {LIVE_QUERY_SENSORS_MAX} ids of sensors")
+        raise BadRequestError(
+            f"sensor_ids: must be a list of 1 to {LIVE_QUERY_SENSORS_MAX} sensor ids"
+        )
     if not isinstance(sql, str):
-        raise BadRequestError("sql: a query as osquery understands it")
+        raise BadRequestError("sql: must be an osquery query")
     numbers = [bounded_number("sensor_ids", one, least=1, most=ID_MAX) for one in ids]
     for number in numbers:
         row = sensor_list.get(here.database, scope, number)

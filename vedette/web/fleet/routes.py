@@ -196,11 +196,11 @@ def decide_enrolment(
     request, which is then approved even if another machine has asked since. Returns 409
     `changed_meanwhile` if that machine has not asked within a day, 404 without a pending request.
     Needs the Administrator role in the sensor's group."""
-    check_members(body, "approve", "machine_id", of="a decision about a re-enrolment")
+    check_members(body, "approve", "machine_id", of="a re-enrollment decision")
     number = _sensor_number(sensor_id)
     machine_id = body.get("machine_id")
     if not isinstance(machine_id, str | None):
-        raise BadRequestError("machine_id: must be a text")
+        raise BadRequestError("machine_id: must be a string")
     row = sensor_list.get(here.database, scope, number)
     is_approved = flag_value("approve", body.get("approve"))
     require(caller, Deed.DECIDE_ENROLMENT, of_groups(row.group_id))
@@ -291,4 +291,4 @@ def _sensor_number(text: str) -> int:
     try:
         return bounded_number("sensor_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no sensor {text[:40]!r}") from None
+        raise NotFoundError(f"sensor {text[:40]!r} not found") from None

@@ -346,5 +346,5 @@ def _row(here: Services, scope: Scope, text: str) -> SensorRow:
     try:
         number = bounded_number("sensor_id", text, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no sensor {text[:40]!r}") from None
+        raise NotFoundError(f"sensor {text[:40]!r} not found") from None
     return sensor_list.get(here.database, scope, number)

@@ -62,7 +62,7 @@ def read_changes(body: dict[str, Any], row: SensorRow) -> SensorChanges:
             column, read = _READERS[name]
             wanted[column] = read(name, value)
         elif name not in record:
-            raise BadRequestError(f"{name}: a sensor has no such member")
+            raise BadRequestError(f"unknown field {name}")
         elif name in _IDENTITY and value != record[name]:
             raise BadRequestError(f"{name}: cannot be changed; this is sensor {row.id}")
     return SensorChanges(**wanted)
@@ -95,7 +95,7 @@ def order_reason(body: dict[str, Any]) -> str:
 def _reason(name: str, value: Any) -> str:
     most = ORDER_REASON_CHARS_MAX
     if value is not None and (not isinstance(value, str) or len(value) > most):
-        raise BadRequestError(f"{name}: must be a text of up to {most:,} characters")
+        raise BadRequestError(f"{name}: must be a string of up to {most:,} characters")
     return value or ""
 
 

@@ -77,4 +77,4 @@ def _number(text: str) -> int:
     try:
         return bounded_number("site_id", text, least=1, most=ID_MAX)
     except BadRequestError:
-        raise NotFoundError(f"there is no site {text[:40]!r}") from None
+        raise NotFoundError(f"site {text[:40]!r} not found") from None

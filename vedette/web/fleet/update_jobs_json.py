@@ -57,7 +57,7 @@ def job_wanted(body: Mapping[str, Any], now_us: int) -> JobWanted:
         raise BadRequestError("action_type: must be UPDATE_SENSOR_VERSION")
     ids, definition = body.get("device_id"), body.get("search_definition")
     if (ids is None) is (definition is None):
-        raise BadRequestError("device_id or search_definition: exactly one of them is needed")
+        raise BadRequestError("device_id or search_definition: exactly one is required")
     options = body.get("options")
     if not isinstance(options, dict):
         raise BadRequestError("options: must be an object with sensor_version")
@@ -79,8 +79,8 @@ def _versions(options: Mapping[str, Any]) -> dict[str, str]:
     for kit_type, version in given.items():
         if not isinstance(version, str) or not _VERSION.fullmatch(version):
             raise BadRequestError(
-                f"options.sensor_version.{kit_type[:40]}: {str(version)[:40]!r} is no version; "
-                "write it like 1.2.3.4"
+                f"options.sensor_version.{kit_type[:40]}: {str(version)[:40]!r} is not "
+                "a version like 1.2.3.4"
             )
     return dict(given)
 

@@ -72,7 +72,7 @@ def create(
     kits = update_jobs.kits_for(here.database, wanted.versions)
     devices, missing = _selected(here, scope, wanted, now_us)
     if not devices and not scope.sees_all:
-        raise NotFoundError("none of the devices is one that you may update")
+        raise NotFoundError("you cannot update any of the devices")
     if devices:
         require(caller, Deed.UPDATE_SENSORS, of_groups(*{one.sensor.group_id for one in devices}))
     new = NewJob(

@@ -40,13 +40,13 @@ def forwarder_wanted(body: Body) -> Wanted:
     members = Members(body, known=_KNOWN, ignored=_SHOWN, of="a forwarder")
     types = body.get("types")
     if types is not None and not _is_list_of_texts(types):
-        raise BadRequestError("types: must be a list of texts")
+        raise BadRequestError("types: must be a list of strings")
     destination = body.get("destination")
     if destination is not None and not isinstance(destination, dict):
         raise BadRequestError("destination: must be an object")
     query = members.text("query")
     if query is not None and len(query) > QUERY_CHARS_MAX:
-        raise BadRequestError(f"query: must be a text of at most {QUERY_CHARS_MAX} characters")
+        raise BadRequestError(f"query: must be a string of at most {QUERY_CHARS_MAX} characters")
     interval = body.get("interval_s")
     since = body.get("since")
     return Wanted(

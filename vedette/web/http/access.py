@@ -84,25 +84,25 @@ async def authorize(request: Request) -> None:
     credential = credential_of(request)
     if credential.is_basic and right not in _OF_SENDERS:
         raise UnauthorizedError(
-            "Basic is for senders of telemetry: send the token as X-Auth-Token or Bearer",
+            "Basic is only for telemetry senders; send the token as X-Auth-Token or Bearer",
             reason="basic_not_accepted",
         )
     principal = _cached(services, credential) or await _looked_up(request, services, credential)
     if principal.is_session is not credential.is_session:
-        raise UnauthorizedError("the secret of a session is good in its cookie, no other is")
+        raise UnauthorizedError("a session secret is only accepted in its cookie")
     request.state.principal = principal
     set_author(_author(request, principal))
     if principal.kind not in _FROM_ANYWHERE:
         check_address(request, services, principal.token_id)
     groups = _groups(principal, access)
     if principal.is_read_only and not access.reads_only:
-        raise ForbiddenError("this token may only read", reason="token_reads_only")
+        raise ForbiddenError("this token is read-only", reason="token_reads_only")
     if access.deed is not None:
         require(principal, access.deed, EVERYWHERE)
     elif not holds(principal, right) or not _suffices(groups, access):
         raise ForbiddenError(f"{principal.name} must be {_NEEDED[right]} to do this")
     if request.path_params.get("org_key", services.settings.org_key) != services.settings.org_key:
-        raise NotFoundError("there is no such organization")
+        raise NotFoundError("organization not found")
     request.state.scope = services.scopes.cached_groups(groups) or await to_thread.run_sync(
         services.scopes.of_groups, groups, limiter=services.authentications
     )
@@ -163,7 +163,7 @@ async def sensor_principal(request: Request, services: Services) -> Principal:
     sensor_id, key = sensor_credential(request)
     principal = await known_sensor(services, sensor_id, key, "sensor")
     if principal is None:
-        raise UnauthorizedError("the sensor's key is unknown or has ended: enrol again")
+        raise UnauthorizedError("the sensor key is unknown or expired; enroll again")
     return principal
 
 
@@ -230,8 +230,8 @@ def check_address(request: Request, services: Services, token_id: str = "") -> N
         return
     if not services.approved_addresses.allow(address):
         raise ForbiddenError(
-            f"requests from {address or 'this address'} are not approved: an administrator has "
-            "to add it to the approved list",
+            f"requests from {address or 'this address'} are not approved; an administrator "
+            "must add the address to the approved list",
             reason="address_not_approved",
         )
 
@@ -241,7 +241,7 @@ def _check_rate(services: Services, principal: Principal) -> None:
     per_minute = services.settings.requests_per_minute
     if not services.rates.take(principal.token_id, per_minute, services.clock.now_us()):
         raise BusyError(
-            f"this token makes more than {per_minute:,} requests a minute",
+            f"this token exceeded {per_minute:,} requests per minute",
             reason="too_many_requests",
         )
 
@@ -258,7 +258,7 @@ def _check_changes(services: Services, principal: Principal, right: Right) -> No
         f"{key}{principal.kind} {principal.name}", per_minute, services.clock.now_us()
     ):
         raise BusyError(
-            f"{principal.name} makes more than {per_minute:,} such changes a minute",
+            f"{principal.name} exceeded {per_minute:,} such changes per minute",
             reason="too_many_changes",
         )
 
@@ -276,7 +276,7 @@ async def _looked_up(request: Request, services: Services, credential: Credentia
         if services.rates.take(FAILURES + network_of(address), per_minute, services.clock.now_us()):
             raise
         raise BusyError(
-            f"more than {per_minute:,} requests with bad tokens in a minute from this address",
+            f"more than {per_minute:,} requests with invalid tokens per minute from this address",
             reason="too_many_failures",
         ) from None
 
@@ -310,5 +310,5 @@ def _known(services: Services, credential: Credential, address: str) -> Principa
         case "access token":
             principal = services.access_tokens.with_token(credential.secret)
     if principal is None:
-        raise UnauthorizedError("the token is unknown, revoked or expired")
+        raise UnauthorizedError("the token is unknown, revoked, or expired")
     return principal

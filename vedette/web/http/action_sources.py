@@ -50,7 +50,7 @@ class ActionSource:
             return Source(self.kind, EVERY_SOURCE), right
         found = self.resolve(database, source_id)
         if not sees_group(caller, found.group_id):
-            raise NotFoundError(f"there is no {self.kind} {source_id[:40]!r}")
+            raise NotFoundError(f"{self.kind} {source_id[:40]!r} not found")
         return Source(self.kind, found.id), found.change_right
 
 
@@ -64,7 +64,7 @@ def number_of(text: str, what: str) -> int:
     """Parses a number in a path. Raises NotFoundError for any other text, because no object has
     such an id."""
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise NotFoundError(f"there is no {what} {text[:40]!r}")
+        raise NotFoundError(f"{what} {text[:40]!r} not found")
     return int(text)
 
 
@@ -74,7 +74,7 @@ def _watchlist(database: Database, text: str) -> Resolved:
         with database.reading() as connection:
             found = watchlists.get(connection, number)
     except NotFoundError:
-        raise NotFoundError(f"there is no watchlist {text[:40]!r}") from None
+        raise NotFoundError(f"watchlist {text[:40]!r} not found") from None
     if found.readonly:
         return Resolved(str(found.id), found.group_id, Deed.CHANGE_READ_ONLY_WATCHLIST)
     return Resolved(str(found.id), found.group_id)

@@ -94,7 +94,7 @@ def credential_of(request: Request) -> Credential:
         case _:
             credential = Credential("")
     if not credential.secret:
-        raise UnauthorizedError("a token is needed: X-Auth-Token, Bearer, Basic or ApiKey")
+        raise UnauthorizedError("authentication required: X-Auth-Token, Bearer, Basic, or ApiKey")
     if credential.is_session and request.method not in _READING:
         _check_origin(request, credential.secret)
     return credential
@@ -113,7 +113,7 @@ def _check_origin(request: Request, secret: str) -> None:
         csrf_token(secret).encode(), _unmasked(sent).encode()
     ):
         raise ForbiddenError(
-            "a session's changes need the header X-CSRF-Token", reason="csrf_token_needed"
+            "changes with a session require the X-CSRF-Token header", reason="csrf_token_needed"
         )
 
 
@@ -137,7 +137,7 @@ def sensor_credential(request: Request) -> tuple[int, str]:
     value = request.headers.get("authorization", "").strip().partition(" ")[2]
     number, _, key = value.strip().partition(":")
     if not is_sensor(request) or not (number.isascii() and number.isdecimal() and key):
-        raise UnauthorizedError("a sensor's key is needed: Authorization: Sensor ID:KEY")
+        raise UnauthorizedError("sensor authentication required: Authorization: Sensor ID:KEY")
     return int(number[:20]), key
 
 
@@ -157,6 +157,6 @@ def _pair(encoded: str) -> tuple[str, str]:
     try:
         text = base64.b64decode(encoded.strip(), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise UnauthorizedError("the Authorization header is not base64 of id:secret") from error
+        raise UnauthorizedError("the Authorization header is not Base64 of id:secret") from error
     before, _, after = text.partition(":")
     return before, after

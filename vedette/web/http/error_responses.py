@@ -152,7 +152,7 @@ def unexpected_answer(request: Request, error: Exception, request_id: str) -> Re
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in EXHAUSTED:
-            log.warning("request refused", text=str(cause))
+            log.warning("request rejected", text=str(cause))
             return _on_domain_error(request, UnavailableError(f"the system: {cause.strerror}"))
         cause = cause.__cause__ or cause.__context__
     log.exception("request failed", path=request.url.path, exc_info=error)

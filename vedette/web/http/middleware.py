@@ -72,20 +72,20 @@ class HttpMetrics:
         labels = ("method", "route")
         self.requests = Counter(
             "vedette_http_requests",
-            "HTTP requests answered.",
+            "HTTP requests.",
             (*labels, "status"),
             registry=registry,
         )
         self.seconds = Histogram(
             "vedette_http_request_seconds",
-            "Time from the request's headers to the end of its answer.",
+            "Time from the request headers to the end of the response.",
             labels,
             buckets=_SECONDS,
             registry=registry,
         )
         self.in_progress = Gauge(
             "vedette_http_requests_in_progress",
-            "HTTP requests that are not answered yet.",
+            "HTTP requests in progress.",
             registry=registry,
         )
 

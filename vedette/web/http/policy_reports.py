@@ -44,7 +44,7 @@ class PolicyReports:
         self._rates = RequestRates()
         self._reports = Counter(
             "vedette_csp_reports",
-            "Violations of the console's content security policy that browsers reported.",
+            "Content security policy violations reported by browsers.",
             ["outcome"],
             registry=registry,
         )
@@ -66,7 +66,7 @@ class PolicyReports:
         """Logs the first violations of a report body in either format."""
         for one in islice(_violations(body), CSP_VIOLATIONS_OF_REPORT_MAX):
             self._reports.labels("logged").inc()
-            log.warning("the browser refused part of a page", address=address, **one)
+            log.warning("the browser blocked part of a page", address=address, **one)
 
 
 def _violations(body: object) -> Iterator[dict[str, str]]:

@@ -107,8 +107,8 @@ class SearchPool:
         count = self._of_user[user]
         if count >= self._a_user_max:
             raise BusyError(
-                f"{user} has {count} searches running or waiting, and the limit is "
-                f"{self._a_user_max}; wait for one to end",
+                f"{user} has {count} searches running or queued (limit "
+                f"{self._a_user_max}); wait for one to finish",
                 reason=USER_LIMIT,
             )
         self._of_user[user] = count + 1

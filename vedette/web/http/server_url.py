@@ -18,7 +18,7 @@ def server_url(request: Request) -> str:
     Host header, because the URL is written into files."""
     host = request.headers.get("host", "")
     if not _HOST.fullmatch(host):
-        raise BadRequestError("the Host header does not name a host")
+        raise BadRequestError("the Host header has no host")
     return f"{request.url.scheme}://{host}"
 
 

@@ -13,7 +13,7 @@ def check_members(body: Mapping[str, Any], *known: str, of: str) -> None:
     the object in the error, as in "a user"."""
     for name in body:
         if name not in known:
-            raise BadRequestError(f"there is no member {name[:60]!r} of {of}")
+            raise BadRequestError(f"unknown field {name[:60]!r} of {of}")
 
 
 def flag_value(name: str, value: object) -> bool:

@@ -23,6 +23,6 @@ def check_selection(place: str, *, selects_all: bool, allows_all: bool) -> None:
     `allow_all`. `place` names the members that select."""
     if selects_all and not allows_all:
         raise BadRequestError(
-            f"{place}: selects everything; add a condition, or {ALLOW_ALL}: true to change all",
+            f"{place}: matches everything; add a condition, or set {ALLOW_ALL}: true to change all",
             reason="selects_all",
         )

@@ -59,7 +59,7 @@ def alert_filter(body: Body, now_us: int) -> AlertFilter:
     given = body.get("time_range")
     query = body.get("query") or ""
     if not isinstance(query, str) or len(query) > QUERY_CHARS_MAX:
-        raise BadRequestError(f"query: must be a text of at most {QUERY_CHARS_MAX} characters")
+        raise BadRequestError(f"query: must be a string of at most {QUERY_CHARS_MAX} characters")
     filters = [*_filters(body, "criteria", now_us), *_filters(body, "exclusions", now_us)]
     span = None if given is None else span_of(given, "time_range", now_us)
     return AlertFilter(span, tuple(filters), query)
@@ -86,25 +86,25 @@ def facet_fields(body: Body) -> tuple[list[str], int]:
     fields = terms.get("fields")
     is_list = isinstance(fields, list) and all(isinstance(one, str) for one in fields)
     if not is_list or not fields or len(fields) > ALERT_V7_FACETS_MAX:
-        raise BadRequestError(f"terms.fields: must be 1 to {ALERT_V7_FACETS_MAX} names of fields")
+        raise BadRequestError(f"terms.fields: must be 1 to {ALERT_V7_FACETS_MAX} field names")
     return list(dict.fromkeys(fields)), _whole("terms.rows", terms.get("rows"), 0, 1 << 31)
 
 
 def span_of(given: object, place: str, now_us: int) -> AlertSpan:
     """Parses a time range: `start` and `end` (exclusive), or a `range` back from now."""
     if not isinstance(given, dict):
-        raise BadRequestError(f"{place}: must be an object with start and end, or range")
+        raise BadRequestError(f"{place}: must be an object with start and end, or with range")
     text = given.get("range")
     if text is not None:
         found = _RANGE.fullmatch(text) if isinstance(text, str) else None
         if found is None or "start" in given or "end" in given:
-            raise BadRequestError(f"{place}.range: write -2w, in y, M, w, d, h, m or s")
+            raise BadRequestError(f"{place}.range: must be like -2w (units y, M, w, d, h, m, s)")
         return AlertSpan(now_us - int(found[1]) * _SECONDS[found[2]] * 1_000_000)
     span = AlertSpan(_time(given, "start", place), _time(given, "end", place))
     if span.from_us is None and span.to_us is None:
-        raise BadRequestError(f"{place}: needs start or end, or range")
+        raise BadRequestError(f"{place}: needs start, end, or range")
     if span.from_us is not None and span.to_us is not None and span.to_us < span.from_us:
-        raise BadRequestError(f"{place}: ends before it begins")
+        raise BadRequestError(f"{place}: end is before start")
     return span
 
 
@@ -122,7 +122,7 @@ def moment_us(text: object, place: str) -> int:
         moment = datetime.fromisoformat(text)
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise BadRequestError(f"{place}: write 2026-03-04T05:06:07.000Z") from None
+        raise BadRequestError(f"{place}: must be a time like 2026-03-04T05:06:07.000Z") from None
     seconds = int(moment.replace(microsecond=0).timestamp())
     return max(0, seconds * 1_000_000 + moment.microsecond)
 
@@ -148,7 +148,9 @@ def _filter(name: str, value: object, place: str, now_us: int) -> FieldFilter:
     if not values or len(values) > ALERT_V7_VALUES_MAX:
         raise BadRequestError(f"{place}.{name}: must have 1 to {ALERT_V7_VALUES_MAX} values")
     if not all(isinstance(one, str | int | bool) for one in values):
-        raise BadRequestError(f"{place}.{name}: values must be texts, numbers or true and false")
+        raise BadRequestError(
+            f"{place}.{name}: values must be strings, numbers or true and false"
+        )
     return FieldFilter(field, tuple(values), excludes=excludes)
 
 
@@ -162,7 +164,9 @@ def _sorts(given: object) -> tuple[SortTerm, ...]:
         name = one.get("field") if isinstance(one, dict) else None
         order = one.get("order", "ASC") if isinstance(one, dict) else None
         if not isinstance(name, str) or str(order).upper() not in ("ASC", "DESC"):
-            raise BadRequestError("sort: must have objects with field, and order ASC or DESC")
+            raise BadRequestError(
+                "sort: entries must be objects with field and order (ASC or DESC)"
+            )
         sorts.append((_NAMES.get(name, name), str(order).upper() == "DESC"))
     return tuple(sorts)
 

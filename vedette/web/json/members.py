@@ -13,5 +13,5 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > MEMBER_CHARS_MAX:
-        raise ValueError(f"must be a text of at most {MEMBER_CHARS_MAX} characters")
+        raise ValueError(f"must be a string of at most {MEMBER_CHARS_MAX} characters")
     return value

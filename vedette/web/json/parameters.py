@@ -84,7 +84,7 @@ def truth_of(name: str, text: str) -> bool:
     try:
         return TRUTHS[text.strip().lower()]
     except KeyError:
-        raise BadRequestError(f"{name}: {text[:40]!r} is neither true nor false") from None
+        raise BadRequestError(f"{name}: {text[:40]!r} is not true or false") from None
 
 
 def described(*parameters: tuple[str, str], array: tuple[str, ...] = ()) -> dict[str, Any]:

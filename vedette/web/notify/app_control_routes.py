@@ -61,11 +61,11 @@ def change(here: Here, body: Body) -> Response:
                 token = _token(value)
                 values["sealed_token"] = here.sealing.seal(token, APP_CONTROL_PURPOSE)
             case _:
-                raise BadRequestError(f"there is no setting {name[:60]!r}")
+                raise BadRequestError(f"unknown setting {name[:60]!r}")
     with here.database.writing() as connection:
         changed = app_control.change(connection, **values)
         if changed.is_exporting and not changed.server_url:
-            raise BadRequestError("watchlist_export: needs a server_url")
+            raise BadRequestError("watchlist_export: requires server_url")
     return json_answer(_body(changed) | {"result": "success"})
 
 
@@ -95,7 +95,7 @@ def _is_ipv6(text: str) -> bool:
 def _token(value: Any) -> str:
     is_good = isinstance(value, str) and len(value) <= WEBHOOK_SECRET_CHARS_MAX
     if not is_good or not all("!" <= one <= "~" for one in value):
-        raise BadRequestError("auth_token: must be a text without blanks")
+        raise BadRequestError("auth_token: must be a string without whitespace")
     return str(value)
 
 

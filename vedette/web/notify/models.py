@@ -14,7 +14,7 @@ _TYPES: Final = {name: kind for kind, name in ACTION_NAMES.items()} | {"http_pos
 def action_type(name: str) -> ActionType:
     """Returns the action type that a path names. Raises NotFoundError."""
     if name not in _TYPES:
-        raise NotFoundError(f"there is no action {name[:40]!r}; there are {', '.join(_TYPES)}")
+        raise NotFoundError(f"unknown action {name[:40]!r}; must be one of {', '.join(_TYPES)}")
     return _TYPES[name]
 
 

@@ -82,7 +82,7 @@ def retry(here: Here, body: Body) -> Response:
     if not isinstance(target, str) or not target:
         target = ""
         if not ids:
-            raise BadRequestError("ids or target: one is needed")
+            raise BadRequestError("ids or target is required")
     else:
         dead = outbox.messages(here.database, MessageState.DEAD, target, count=OUTBOX_LIST_MAX)
         ids += [one.id for one in dead]
@@ -96,7 +96,7 @@ def discard(here: Here, body: Body) -> Response:
     check_members(body, "ids", of="the request")
     ids = _ids(body)
     if not ids:
-        raise BadRequestError("ids: is missing")
+        raise BadRequestError("ids: is required")
     count = outbox.discard(here.database, ids, here.clock.now_us())
     return json_answer({"result": "success", "count": count})
 
@@ -110,7 +110,7 @@ def test(here: Here, caller: Caller, body: Body) -> Response:
     check_members(body, "target", of="the request")
     target = body.get("target")
     if not isinstance(target, str) or not target:
-        raise BadRequestError("target: is missing")
+        raise BadRequestError("target: is required")
     check_trials(here, target)
     notice = trial_notice(caller.name, here.clock.now_us())
     found = send_trial(here.database, here.settings, target, notice)

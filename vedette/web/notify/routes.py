@@ -163,7 +163,9 @@ def check_trials(here: Services, target: str) -> None:
     per_minute = OUTBOX_TRIALS_PER_MINUTE
     counted = f"trials of {target[:OUTBOX_TRIALS_KEY_CHARS]}"
     if not here.rates.take(counted, per_minute, here.clock.now_us()):
-        raise BusyError("this target was tried too often within a minute", reason="too_many_trials")
+        raise BusyError(
+            "this target was tested too often within a minute", reason="too_many_trials"
+        )
 
 
 def _add_legacy(kind: ActionSource) -> None:

@@ -81,7 +81,7 @@ async def get_static_file(request: Request, version: str, name: str) -> Response
     language = next((one for one in (*LANGUAGES, PSEUDO) if digest(one) == version), None)
     file = static_files(language).get(name) if language else None
     if file is None:
-        raise NotFoundError("there is no such file")
+        raise NotFoundError("file not found")
     headers = {
         "Cache-Control": f"public, max-age={STATIC_FILE_S}, immutable",
         "Content-Security-Policy": "default-src 'none'; sandbox",

@@ -78,7 +78,7 @@ def create(
     protected programs too. Error 409: the program is already banned, or it is protected."""
     new, request = Ban(**body.values), body.request
     if not new.md5 and not request.md5hashes:
-        raise BadRequestError("md5hash: is missing")
+        raise BadRequestError("md5hash: is required")
     if request.dry_run:
         return _reaches(here, scope, wanted_hashes(request.md5hashes or [new.md5]))
     require(caller, Deed.BAN, EVERYWHERE)

@@ -106,7 +106,7 @@ async def one(md5: str, request: Request, here: Here, scope: Within) -> Response
     try:
         digest = checked_md5(md5)
     except BadRequestError:
-        raise NotFoundError(f"there is no ban of {md5[:40]!r}") from None
+        raise NotFoundError(f"ban of {md5[:40]!r} not found") from None
 
     def work(engine: BoundedEngine) -> dict[str, Any]:
         ban = bans.get(here.database, digest)

@@ -123,7 +123,7 @@ async def create(request: Request, here: Here, caller: Caller, body: New) -> Res
     now_us = here.clock.now_us()
     new = await to_thread.run_sync(_new, body, now_us)
     if len({one.id for one in new}) < len(new):
-        raise BadRequestError("id: two filters of the request have the same one")
+        raise BadRequestError("id: two filters have the same id")
     if flag(request.query_params, "dry_run"):
         return json_answer(await trial_of(request, here, new))
 
@@ -155,7 +155,7 @@ async def check(request: Request, here: Here, body: Body) -> Response:
     (a process, its parent and one event), returns only the entries that match the sample and what
     would be dropped of it. The trial ends when the client disconnects."""
     if not isinstance(body, dict) or not body.keys() <= {"filters", "sample"}:
-        raise BadRequestError("the body must be an object with `filters` and perhaps `sample`")
+        raise BadRequestError("the body must be an object with `filters` and optionally `sample`")
     now_us = here.clock.now_us()
     sent = await to_thread.run_sync(_NEW.check, body.get("filters"))
     new = await to_thread.run_sync(_new, sent, now_us)
@@ -193,9 +193,9 @@ def delete_all(here: Here, body: Body) -> Response:
     given = body if isinstance(body, list) else [body]
     ids: list[Any] = [one.get("id") if isinstance(one, dict) else one for one in given]
     if not isinstance(body, list) or not ids or not all(isinstance(one, str) for one in ids):
-        raise BadRequestError("the body must be a list of ids, or of ingress filters with their id")
+        raise BadRequestError("the body must be a list of ids or of ingress filters with ids")
     if len(set(ids)) < len(ids):
-        raise BadRequestError("id: one of them is there twice")
+        raise BadRequestError("id: duplicate id")
     filters.remove(here.database, ids)
     here.filters.reload()
     return json_answer({"result": "success"})
@@ -218,7 +218,7 @@ def one(filter_id: str, here: Here, caller: Caller, scope: Within) -> Response:
     the last 24 hours."""
     found = filters.get(here.database, filter_id)
     if not _is_visible(found, caller, scope):
-        raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+        raise NotFoundError(f"ingress filter {filter_id[:80]!r} not found")
     did = filter_counts.activity(here.database, here.clock.now_us())
     return json_answer(record_within(with_activity(found, did.get(found.id, NOTHING_DONE)), scope))
 
@@ -266,9 +266,9 @@ def _change(
     for sent in body:
         name = sent.identity.get("id", filter_id)
         if not name or (filter_id and name != filter_id):
-            raise BadRequestError(f"id: must be {filter_id!r}" if filter_id else "id: is missing")
+            raise BadRequestError(f"id: must be {filter_id!r}" if filter_id else "id: is required")
         if name in changes:
-            raise BadRequestError(f"id: {name[:80]!r} is there twice")
+            raise BadRequestError(f"id: {name[:80]!r} is duplicated")
         changes[name] = set_members(sent)
         accepted[name] = accepted_blind(sent)
         checks[name] = _check(sent, now_us)

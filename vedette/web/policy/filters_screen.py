@@ -127,7 +127,7 @@ async def one(filter_id: str, request: Request, here: Here, scope: Within) -> Re
     def work() -> dict[str, Any]:
         found = filters.get(here.database, filter_id)
         if not _is_visible(found, caller, scope):
-            raise NotFoundError(f"there is no ingress filter {filter_id[:80]!r}")
+            raise NotFoundError(f"ingress filter {filter_id[:80]!r} not found")
         now_us = here.clock.now_us()
         names = {one.id: one.name for one in groups.all_groups(here.database)}
         return {

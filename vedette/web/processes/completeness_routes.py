@@ -108,8 +108,8 @@ async def certificate(request: Request) -> Response:
         total, body = _examined(here, engine, scope, query, most, 0)
         if total > most:
             raise BadRequestError(
-                f"{total} sensors answer, a certificate is of {most} at most: "
-                "name a group, a host or a sensor"
+                f"{total} sensors match; a certificate covers at most {most}: "
+                "specify a group, host, or sensor"
             )
         identity = load_identity(here.database)
         statement = {
@@ -151,7 +151,7 @@ def _sensors(
     sensor_id = optional_number(query, "sensor_id")
     if sensor_id is not None:
         if query.get("group_id") or query.get("hostname"):
-            raise BadRequestError("sensor_id: stands alone, without group_id and hostname")
+            raise BadRequestError("sensor_id: cannot be combined with group_id or hostname")
         found = [sensor_list.get(here.database, scope, sensor_id)]
         return 1, found[start : start + rows]
     group_id = optional_number(query, "group_id")
@@ -171,7 +171,7 @@ def _window(query: QueryParams, now_us: int) -> Window:
     """Parses the time range. Raises BadRequestError."""
     from_us, to_us = _time(query, "from", now_us), _time(query, "to", now_us)
     if from_us is None:
-        raise BadRequestError("from: say since when, e.g. -24h or 2026-03-04T05:00:00Z")
+        raise BadRequestError("from: is required, e.g. -24h or 2026-03-04T05:00:00Z")
     until_us = min(now_us if to_us is None else to_us, now_us)
     if from_us >= until_us:
         raise BadRequestError("from: must be before `to`, and in the past")

@@ -18,7 +18,7 @@ def with_histogram(
     left_s = began + here.settings.search_deadline_s - monotonic()
     try:
         if left_s <= 0:
-            raise UnavailableError("no time was left for the histogram", reason="deadline")
+            raise UnavailableError("the histogram ran out of time", reason="deadline")
         return body | {"histogram": histogram_body(count(left_s))}
     except UnavailableError as error:
         if error.reason != "deadline":

@@ -79,7 +79,7 @@ async def fields(request: Request) -> Response:
     name search it."""
     index = request.query_params.get("index") or "process"
     if index not in CATALOGUES:
-        raise BadRequestError(f"index: {index[:40]!r} is none of {', '.join(CATALOGUES)}")
+        raise BadRequestError(f"index: {index[:40]!r} is not one of {', '.join(CATALOGUES)}")
     return json_answer([field_body(one, index) for one in CATALOGUES[index].fields])
 
 

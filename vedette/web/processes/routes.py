@@ -218,7 +218,7 @@ def _event_version(text: str) -> EventVersion:
     for version in EVENT_LISTS:
         if text == str(version):
             return version
-    raise NotFoundError(f"there is no version {text[:20]!r} of this route")
+    raise NotFoundError(f"unknown version {text[:20]!r} of this route")
 
 
 def _prefixed_number(query: QueryParams, name: str, default: int) -> int:

@@ -40,5 +40,5 @@ def _form_pairs(body: bytes) -> list[tuple[str, str]]:
             max_num_fields=SEARCH_FORM_FIELDS_MAX,
         )
     except ValueError:
-        message = f"the body is no form of at most {SEARCH_FORM_FIELDS_MAX} fields in UTF-8"
+        message = f"the body must be a UTF-8 form with at most {SEARCH_FORM_FIELDS_MAX} fields"
         raise BadRequestError(message) from None

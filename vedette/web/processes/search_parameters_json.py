@@ -123,7 +123,7 @@ def window_of(name: str, text: str) -> int:
     except ValueError:
         time_ms = 0
     if time_ms <= 0:
-        raise BadRequestError(f"{name}: {text[:40]!r} is no time")
+        raise BadRequestError(f"{name}: {text[:40]!r} is not a time")
     return time_ms
 
 
@@ -182,7 +182,7 @@ def _flag(name: str, values: Mapping[str, str]) -> bool | None:
 def _is_rarest(values: Mapping[str, str]) -> bool:
     order = values.get("facet.order", "").lower() or "count_desc"
     if order not in ("count_desc", "count_asc"):
-        raise BadRequestError(f"facet.order: {order[:40]!r} is neither count_desc nor count_asc")
+        raise BadRequestError(f"facet.order: {order[:40]!r} must be count_desc or count_asc")
     return order == "count_asc"
 
 
@@ -203,4 +203,4 @@ def _sort(text: str) -> Sort:
         case [field, direction] if direction.lower() in _DIRECTIONS:
             return Sort(field, _DIRECTIONS[direction.lower()])
         case _:
-            raise BadRequestError(f"sort: {text[:60]!r} is not a field and asc or desc")
+            raise BadRequestError(f"sort: {text[:60]!r} must be a field and asc or desc")

@@ -107,6 +107,6 @@ def order_of(here: Services, scope: Scope, row: Row) -> dict[str, Any]:
 def _hours(body: dict[str, Any]) -> int:
     unknown = set(body) - {"expires_hours"}
     if unknown:
-        raise BadRequestError(f"there is no member {min(unknown)[:60]!r} of an order for a file")
+        raise BadRequestError(f"unknown field {min(unknown)[:60]!r}")
     given = body.get("expires_hours", BINARY_ORDER_HOURS)
     return bounded_number("expires_hours", given, least=1, most=BINARY_ORDER_HOURS_MAX)

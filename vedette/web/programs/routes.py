@@ -201,7 +201,7 @@ async def file(md5: str, request: Request, here: Here, scope: Within) -> Respons
             audit_trail.record(here.database, Entry("read", "file copy", name.upper(), after=why))
             with copy:
                 return zip_answer(copy, _described(here, row, scope), name.upper())
-        raise NotFoundError(f"the bytes of binary {md5!r} are not stored, only its metadata")
+        raise NotFoundError(f"the file of binary {md5!r} is not stored, only its metadata")
 
     return await run_lookup(request, here, work)
 
@@ -218,7 +218,7 @@ async def frequency(request: Request, here: Here, scope: Within) -> Response:
     query = request.query_params
     name = query.get("name") or "md5"
     if name not in ("md5", "sha256"):
-        raise BadRequestError(f"name: {name[:40]!r} is neither md5 nor sha256")
+        raise BadRequestError(f"name: {name[:40]!r} must be md5 or sha256")
     digest = query.get(name, "").strip()
 
     def work(engine: BoundedEngine) -> Response:

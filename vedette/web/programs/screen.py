@@ -173,7 +173,7 @@ async def one(md5: str, request: Request, here: Here, scope: Within) -> Response
     try:
         column = hash_column("md5", md5)
     except BadRequestError:
-        raise NotFoundError(f"there is no program {md5[:40]!r}") from None
+        raise NotFoundError(f"program {md5[:40]!r} not found") from None
     digest = md5.lower()
 
     def work(engine: BoundedEngine) -> dict[str, Any]:

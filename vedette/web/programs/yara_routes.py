@@ -62,10 +62,10 @@ async def put(name: str, request: Request, here: Here) -> Response:
 def _save(here: Services, name: str, body: dict[str, Any], username: str) -> YaraRule:
     unknown = set(body) - {"text", "enabled"}
     if unknown:
-        raise BadRequestError(f"there is no member {min(unknown)[:60]!r} of YARA rules")
+        raise BadRequestError(f"unknown field {min(unknown)[:60]!r}")
     text, enabled = body.get("text"), flag_of(body, "enabled")
     if not body or not isinstance(text, str | None):
-        raise BadRequestError("text: rules; enabled: true or false; one of them at least")
+        raise BadRequestError("text or enabled is required")
     if text is not None:
         checked_rules(text)
     return yara_rules.save(

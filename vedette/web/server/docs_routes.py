@@ -51,7 +51,7 @@ def docs_file(request: Request, file: str) -> Response:
 def _answer(request: Request, name: str) -> Response:
     file = _files().get(name)
     if file is None:
-        raise NotFoundError("there is no such page")
+        raise NotFoundError("page not found")
     headers = {
         "Cache-Control": "no-cache",  # revalidated by ETag, because the address never changes
         "Content-Security-Policy": CONTENT_SECURITY_POLICY,

@@ -234,7 +234,7 @@ async def sensors(request: Request, here: Here, scope: Within) -> Response:
 @router.get("/ui/_/home/storage", right=Right.READ, summary="Show storage")
 async def storage(request: Request, here: Here) -> Response:
     if not principal_of(request).is_global_admin:
-        raise ForbiddenError("storage is shown to global administrators")
+        raise ForbiddenError("only global administrators can see storage")
 
     def work() -> dict[str, Any]:
         partitions = list_partitions(here.engine)
@@ -250,7 +250,7 @@ async def storage(request: Request, here: Here) -> Response:
 @router.get("/ui/_/home/changes", right=Right.READ, summary="Show the latest changes")
 async def changes(request: Request, here: Here) -> Response:
     if not principal_of(request).is_global_admin:
-        raise ForbiddenError("changes are shown to global administrators")
+        raise ForbiddenError("only global administrators can see changes")
     wanted = audit_trail.Search(rows=limits.HOME_ROWS)
     _, entries = await to_thread.run_sync(audit_trail.search, here.database, wanted)
     return await _tile(request, here, "changes", entries=entries)
@@ -259,7 +259,7 @@ async def changes(request: Request, here: Here) -> Response:
 @router.get("/ui/_/home/health", right=Right.READ, summary="Show the health of background work")
 async def health(request: Request, here: Here) -> Response:
     if not principal_of(request).is_global_admin:
-        raise ForbiddenError("what runs is shown to global administrators")
+        raise ForbiddenError("only global administrators can see background work")
     found = await to_thread.run_sync(health_summary, here)
     return await _tile(request, here, "health", health=found)
 

@@ -65,7 +65,7 @@ def apply(here: Here, body: Body) -> Response:
     check_members(body, "license", of="the request")
     text = body.get("license")
     if not isinstance(text, str) or not text.strip():
-        raise BadRequestError("license: must be the text of a license")
+        raise BadRequestError("license: must be a license string")
     licenses.apply(here.database, text, here.settings.license_provider_key, here.clock.now_us())
     return json_answer({"status": "success"})
 

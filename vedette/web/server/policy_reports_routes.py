@@ -35,6 +35,6 @@ async def report(request: Request, here: Annotated[Services, Depends(services)])
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(f"the body is no JSON: {error}") from None
+        raise BadRequestError(f"the body is not valid JSON: {error}") from None
     here.policy_reports.log(body, address)
     return json_answer({"result": "success"})

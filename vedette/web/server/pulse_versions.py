@@ -56,12 +56,12 @@ def versions(reading: Reading, names: str) -> dict[str, dict[str, Any] | None]:
     BadRequestError."""
     given = list(dict.fromkeys(filter(None, names.split(","))))
     if len(given) > FOLLOWED_OBJECTS_MAX:
-        raise BadRequestError(f"of: at most {FOLLOWED_OBJECTS_MAX} objects")
+        raise BadRequestError(f"of: must have at most {FOLLOWED_OBJECTS_MAX} objects")
     by_kind: dict[str, dict[str, str]] = {}
     for name in given:
         kind, _, key = name.partition(":")
         if kind not in _READERS or not key:
-            raise BadRequestError(f"of: {name[:60]!r} is no object like sensor:12")
+            raise BadRequestError(f"of: {name[:60]!r} is not an object like sensor:12")
         by_kind.setdefault(kind, {})[unquote(key)] = name
     found: dict[str, dict[str, Any] | None] = dict.fromkeys(given)
     for kind, named in by_kind.items():

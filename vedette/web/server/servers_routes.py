@@ -42,11 +42,11 @@ async def records(request: Request) -> Response:
 
 def _submission(digest: str, body: bytes) -> Submission:
     if not Cluster.is_whole(digest, body):
-        raise UnauthorizedError("the body is not the one that was signed")
+        raise UnauthorizedError("the body does not match its signature")
     try:
         found = msgspec.msgpack.decode(body, type=Submission)
     except msgspec.DecodeError as error:
-        raise BadRequestError(f"the body is no submission: {error}") from None
+        raise BadRequestError(f"the body is not a valid submission: {error}") from None
     if len(found.parts) != len(found.records):
-        raise BadRequestError("each record has to have its part")
+        raise BadRequestError("every record must have a part")
     return found

@@ -35,4 +35,4 @@ async def start(
 
 @router.get("/ui/{rest:path}", right=Right.READ, summary="Report a page that does not exist")
 async def unknown(rest: str) -> Response:
-    raise NotFoundError(f"there is no page /ui/{rest[:60]}")
+    raise NotFoundError(f"page not found: /ui/{rest[:60]}")

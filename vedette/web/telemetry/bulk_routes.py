@@ -20,7 +20,7 @@ from vedette.web.telemetry.bulk_response_json import BulkOutcome, Problem, bulk_
 
 router = Router(tags=[ELASTIC_TAG])
 
-UNSERVED: Final = Problem("illegal_argument_exception", "only create and index are served")
+UNSERVED: Final = Problem("illegal_argument_exception", "only create and index are supported")
 
 _PARAMETERS: Final = described(
     ("filter_path", "Members of the answer to keep, comma-separated"),

@@ -49,7 +49,7 @@ async def index(request: Request, index: str) -> Response:
     """Claims that any index exists, for senders that check it with HEAD or create it. GET returns
     404, because reading an index indicates a wrong path."""
     if request.method == "GET":
-        raise NotFoundError(f"there is no /{index[:100]}: docs/http-api.md lists the routes")
+        raise NotFoundError(f"/{index[:100]} not found: docs/http-api.md lists the routes")
     return _exists(request)
 
 

@@ -51,5 +51,5 @@ async def _submit(sent: TelemetryBody[list[bytes]], here: Services) -> Receipt:
 def _pieces(body: bytes) -> list[bytes]:
     pieces = split_body(body)
     if not pieces:
-        raise BadRequestError("the body holds no record", reason="empty_body")
+        raise BadRequestError("the body contains no records", reason="empty_body")
     return pieces

@@ -152,7 +152,7 @@ def decoded(body: bytes, kind: type[T]) -> T:
         shown = f"{member}: {text}" if member else text
         raise BadRequestError(shown, reason="bad_member") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequestError(f"the body is not JSON: {error}") from None
+        raise BadRequestError(f"the body is not valid JSON: {error}") from None
 
 
 def _missing(text: str) -> str:

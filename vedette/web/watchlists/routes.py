@@ -263,7 +263,7 @@ def _known(here: Services, caller: Principal, text: str) -> Watchlist:
     with here.database.reading() as connection:
         found = watchlists.get(connection, number)
     if not sees_group(caller, found.group_id):
-        raise NotFoundError(f"there is no watchlist {number}")
+        raise NotFoundError(f"watchlist {number} not found")
     return found
 
 

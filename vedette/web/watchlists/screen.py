@@ -222,11 +222,11 @@ def _known(here: Services, caller: Principal, text: str) -> Watchlist:
     try:
         number = watchlist_id(text)
     except BadRequestError:
-        raise NotFoundError(f"there is no watchlist {text[:40]!r}") from None
+        raise NotFoundError(f"watchlist {text[:40]!r} not found") from None
     with here.database.reading() as connection:
         found = watchlists.get(connection, number)
     if not sees(caller, found):
-        raise NotFoundError(f"there is no watchlist {number}")
+        raise NotFoundError(f"watchlist {number} not found")
     return found
 
 

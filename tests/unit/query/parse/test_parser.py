@@ -90,17 +90,17 @@ def test_quotes_and_backslashes_are_read_as_their_authors_meant(
 @pytest.mark.parametrize(
     ("text", "message", "start", "end"),
     [
-        ("a (b", "a bracket that is never closed", 2, 4),
-        ("a) b", "a closing bracket without an opening one", 1, 2),
+        ("a (b", "unclosed parenthesis", 2, 4),
+        ("a) b", "unmatched closing parenthesis", 1, 2),
         ("a ()", "empty brackets", 2, 4),
-        ("a AND", "an operator without a right side", 2, 5),
-        ("OR a", "an operator without a left side", 0, 2),
-        ("a OR OR b", "an operator without a left side", 5, 7),
-        ("(NOT)", "an operator without a right side", 1, 4),
+        ("a AND", "operator has no right operand", 2, 5),
+        ("OR a", "operator has no left operand", 0, 2),
+        ("a OR OR b", "operator has no left operand", 5, 7),
+        ("(NOT)", "operator has no right operand", 1, 4),
         ("x domain:", "domain: needs a value", 2, 9),
         ("(path: )", "path: needs a value", 1, 6),
-        ('a "b', "a quote that is never closed", 2, 4),
-        ('cmdline:a"b', "a quote inside a word", 9, 10),
+        ('a "b', "unclosed quote", 2, 4),
+        ('cmdline:a"b', "unexpected quote inside a word", 9, 10),
     ],
 )
 def test_an_error_points_at_its_place(text: str, message: str, start: int, end: int) -> None:

@@ -43,7 +43,7 @@ def test_untokenised_names_of_facets_are_those_of_their_fields() -> None:
 
 
 def test_an_error_of_a_part_names_the_part_and_counts_within_it() -> None:
-    with pytest.raises(QueryError, match=r"svc\.q\.path: a bracket") as caught:
+    with pytest.raises(QueryError, match=r"svc\.q\.path: unclosed parenthesis") as caught:
         carried_query([("svc.q.path", "(a")])
     assert (caught.value.start, caught.value.end) == (0, 2)
 

@@ -92,7 +92,7 @@ def test_how_to_answer_is_given_with_the_query(
 
 @pytest.mark.parametrize("name", ["facet", "svc.facet.fuzzy", "comprehensive_search"])
 def test_a_flag_is_true_or_false(name: str) -> None:
-    with pytest.raises(BadRequestError, match="neither true nor false"):
+    with pytest.raises(BadRequestError, match="is not true or false"):
         search_request([(name, "perhaps")])
 
 

@@ -15,14 +15,14 @@ REFUSED = {
     "create": {
         "_index": "vedette",
         "status": 400,
-        "error": {"type": "no_host", "reason": "names no host"},
+        "error": {"type": "no_host", "reason": "has no host"},
     }
 }
 
 
 def answer(outcomes: list[Outcome], filter_path: str = "", verb: str = "create") -> Any:
     problems = {
-        position: Problem("no_host", "names no host")
+        position: Problem("no_host", "has no host")
         for position, outcome in enumerate(outcomes)
         if outcome is Outcome.REJECTED
     }

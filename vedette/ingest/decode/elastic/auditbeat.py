@@ -104,12 +104,12 @@ def _audit_event(obj: dict[str, Any]) -> Record:
     """Raises RecordError: no_host, no_time, bad_time."""
     host = document.host_of(obj) or shipper.host_of(obj)
     if not host:
-        raise RecordError("no_host", "the audit event does not say which host it is from")
+        raise RecordError("no_host", "the audit event has no host")
     written = obj.get("@timestamp")
     time_us = any_time_us(written)
     if not time_us:
         reason = "no_time" if written in (None, "") else "bad_time"
-        raise RecordError(reason, "the audit event has no time that can be believed")
+        raise RecordError(reason, "the audit event has no plausible time")
     audit = obj["auditd"]
     serial = integer(audit.get("sequence"))
     kind = text(audit.get("message_type")).upper()

@@ -95,7 +95,7 @@ def _needed(body: Mapping[str, Any], kind: str, names: int) -> int:
 
 def _problem(name: str, row: RowMapping | None, blocked: Mapping[str, str]) -> str:
     if row is None:
-        return f"there is no rule {name[:80]}"
+        return f"rule {name[:80]} not found"
     title = f"rule {row['title'][:80]!r}"
     if row["problem_reason"] or not row["compiled"]:
         return f"{title} cannot be evaluated"

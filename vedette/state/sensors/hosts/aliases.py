@@ -23,7 +23,7 @@ def add(database: Database, alias: str, hostname: str, group_id: int | None = No
         rows = [(row[0], row[1]) for row in connection.execute(query)]
         sensor_id, of_group = _only_one(rows, hostname, group_id)
         if not is_hostname(alias) or known_hosts(connection, [alias], Senders(of_group)):
-            raise ConflictError(f"{alias!r} is a host or an alias already, or cannot be one")
+            raise ConflictError(f"{alias!r} is already a host or an alias, or is not a valid name")
         connection.execute(insert(ALIAS).values(alias=alias, sensor_id=sensor_id))
 
 
@@ -46,9 +46,9 @@ def _only_one(rows: Sequence[tuple[int, int]], name: str, group_id: int | None) 
     """Returns (id, group) of the only row, restricted to the group if one is given."""
     wanted = [row for row in rows if group_id in (None, row[1])]
     if not wanted:
-        raise NotFoundError(f"there is no host {name[:80]!r}")
+        raise NotFoundError(f"host {name[:80]!r} not found")
     if len(wanted) > 1:
-        raise ConflictError(f"hosts of several sensor groups are named {name!r}: name the group")
+        raise ConflictError(f"several sensor groups have a host named {name!r}; specify one")
     return wanted[0]
 
 

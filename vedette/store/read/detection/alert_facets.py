@@ -73,7 +73,7 @@ def facet_name(name: str) -> str:
         known = name.removesuffix(ending)
         if known in FACETS:
             return known
-    raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+    raise BadRequestError(f"facet.field: unknown facet {name[:60]!r}")
 
 
 def count_alert_facets(

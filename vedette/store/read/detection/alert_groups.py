@@ -116,7 +116,7 @@ def group_alerts(
     """
     columns, (sorted_by, descends) = _columns(by), sort
     if sorted_by not in _GROUP_SORTS:
-        raise BadRequestError(f"sort: {sorted_by[:60]!r} is none of {', '.join(_GROUP_SORTS)}")
+        raise BadRequestError(f"sort: {sorted_by[:60]!r} is not one of {', '.join(_GROUP_SORTS)}")
     names = ", ".join(f"`{name}`" for name in columns)
     within = scoped(where, scope)
     hosts = "toUInt64(1)" if "sensor_id" in columns else "uniqExact(sensor_id)"
@@ -224,7 +224,9 @@ def _columns(by: str) -> tuple[str, ...]:
         raise BadRequestError(f"group.field: at most {ALERT_GROUP_FIELDS_MAX} groupings")
     for name in names:
         if name not in GROUPINGS:
-            raise BadRequestError(f"group.field: {name[:60]!r} is none of {', '.join(GROUPINGS)}")
+            raise BadRequestError(
+                f"group.field: {name[:60]!r} is not one of {', '.join(GROUPINGS)}"
+            )
     return tuple(dict.fromkeys(column for name in names for column in GROUPINGS[name]))
 
 

@@ -69,7 +69,7 @@ def count_alerts_over_time(
 
 def _column(field: str) -> str:
     if field not in TIME_FIELDS:
-        raise BadRequestError(f"histogram: {field[:40]!r} is none of {', '.join(TIME_FIELDS)}")
+        raise BadRequestError(f"histogram: {field[:40]!r} is not one of {', '.join(TIME_FIELDS)}")
     return f"`{field}`"
 
 

@@ -162,7 +162,7 @@ def _ordering(order: Order) -> str:
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
-            raise BadRequestError(f"results cannot be sorted by {column!r}")
+            raise BadRequestError(f"cannot sort results by {column!r}")
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
     # The id keeps equal alerts in the same order on all pages.
     return ", ".join([*terms, "id"])

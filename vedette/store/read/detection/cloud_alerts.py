@@ -231,7 +231,7 @@ def _ordering(sorts: Sequence[SortTerm]) -> str:
     for name, descends in sorts:
         field = cloud_field(name, "sort")
         if field.kind == "list":
-            raise BadRequestError(f"sort: alerts cannot be sorted by {name[:60]!r}")
+            raise BadRequestError(f"sort: cannot sort alerts by {name[:60]!r}")
         terms.append(f"{field.sql} {'DESC' if descends else 'ASC'}")
     return ", ".join([*terms, "id"])
 
@@ -312,7 +312,7 @@ def cloud_groups(
     """Returns (number of groups, one page of them, the newest first). Raises BadRequestError."""
     field = cloud_field(by, "group_by")
     if field.kind not in ("text", "number"):
-        raise BadRequestError(f"group_by: alerts cannot be grouped by {by[:60]!r}")
+        raise BadRequestError(f"group_by: cannot group alerts by {by[:60]!r}")
     severity, status = cloud_field("severity", ""), cloud_field("workflow_status", "")
     determination = cloud_field("determination_value", "")
     within = scoped(where, scope)

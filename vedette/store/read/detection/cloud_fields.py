@@ -134,5 +134,5 @@ def cloud_field(name: str, place: str) -> CloudField:
     `place`."""
     found = FIELDS.get(name.lower())
     if found is None:
-        raise BadRequestError(f"{place}: there is no field {name[:60]!r}")
+        raise BadRequestError(f"{place}: unknown field {name[:60]!r}")
     return found

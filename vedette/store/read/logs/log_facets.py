@@ -58,7 +58,7 @@ def facet_name(name: str) -> str:
         facet = name.removesuffix(ending)
         if facet in FACETS:
             return facet
-    raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+    raise BadRequestError(f"facet.field: unknown facet {name[:60]!r}")
 
 
 def count_log_facets(
@@ -152,5 +152,5 @@ def count_logs_over_time(
 
 def _column(field: str) -> str:
     if field not in TIME_FIELDS:
-        raise BadRequestError(f"histogram: {field[:40]!r} is none of {', '.join(TIME_FIELDS)}")
+        raise BadRequestError(f"histogram: {field[:40]!r} is not one of {', '.join(TIME_FIELDS)}")
     return f"`{_TIME_COLUMNS[field]}`"

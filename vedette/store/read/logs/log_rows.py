@@ -116,5 +116,5 @@ def _ordering(order: Order) -> str:
 
 def _known(column: str) -> str:
     if column not in SORTABLE:
-        raise BadRequestError(f"results cannot be sorted by {column!r}")
+        raise BadRequestError(f"cannot sort results by {column!r}")
     return column

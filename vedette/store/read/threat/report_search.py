@@ -101,7 +101,7 @@ def count_report_facets(
     """
     for name in names:
         if name not in FACETS:
-            raise BadRequestError(f"facet.field: there is no facet {name[:60]!r}")
+            raise BadRequestError(f"facet.field: unknown facet {name[:60]!r}")
     counts: Counts = {name: [] for name in names}
     if not names:
         return counts
@@ -127,7 +127,7 @@ def _ordering(order: Order) -> str:
     terms = []
     for column, descends in order:
         if column not in SORTABLE:
-            raise BadRequestError(f"results cannot be sorted by {column!r}")
+            raise BadRequestError(f"cannot sort results by {column!r}")
         terms.append(f"{quoted(column)} {'DESC' if descends else 'ASC'}")
     # The ids keep equal reports in the same order on all pages.
     return ", ".join([*terms, "feed_id", "report_id"])

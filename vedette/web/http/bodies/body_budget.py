@@ -42,7 +42,7 @@ class BodyBudget:
         reserve = 0 if request_bytes <= limits.SMALL_BODY_BYTES_MAX else self._bytes_max // 8
         with self._lock:
             if self._bytes + byte_count > self._bytes_max - reserve:
-                raise BusyError("other requests hold the memory for bodies: send it again later")
+                raise BusyError("request-body memory is exhausted; retry later")
             self._bytes += byte_count
 
     def credit(self, byte_count: int) -> None:

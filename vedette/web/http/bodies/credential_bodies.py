@@ -67,9 +67,7 @@ class CredentialBody:
             return self._small.get("node_key")
         found = _NODE_KEY.search(beginning[:UNAUTHENTICATED_PREFIX_BYTES_MAX])
         if found is None:
-            raise UnauthorizedError(
-                "node_key: must stand before all other members in a body of this size"
-            )
+            raise UnauthorizedError("node_key: must be the first field in a body of this size")
         return found.group(1).decode("utf-8", "replace")
 
     async def parsed(self, inflated_max: int) -> dict[str, Any]:
@@ -145,6 +143,6 @@ def _inflated_beginning(raw: bytes, encoding: str, bytes_max: int) -> bytes:
             f"the compressed body is damaged: {error}", reason="bad_compression"
         ) from error
     raise BadRequestError(
-        f"Content-Encoding {encoding[:40]!r} is not served; gzip, deflate and zstd are",
+        f"Content-Encoding {encoding[:40]!r} is not supported; use gzip, deflate, or zstd",
         reason="bad_encoding",
     )

@@ -72,7 +72,7 @@ def json_bodies(reader: Reader[T], what: str) -> JsonBody[list[T]]:
     def check(value: Any) -> list[T]:
         objects = value if isinstance(value, list) else [value]
         if not objects or not all(isinstance(one, dict) for one in objects):
-            raise BadRequestError(f"the body must be {what} or a list of them")
+            raise BadRequestError(f"the body must be {what} or a list")
         found: list[T] = []
         faults: list[tuple[str, str]] = []
         for number, one in enumerate(objects):

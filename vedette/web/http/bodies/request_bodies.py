@@ -148,7 +148,7 @@ def parsed_object(body: bytes) -> dict[str, Any]:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(f"the body is not JSON: {error}") from None
+        raise BadRequestError(f"the body is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise BadRequestError("the body must be a JSON object")
     return value
@@ -160,7 +160,7 @@ def json_or_none(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(f"the body is not JSON: {error}") from error
+        raise BadRequestError(f"the body is not valid JSON: {error}") from error
 
 
 def too_large(bytes_max: int) -> TooLargeError:

@@ -129,7 +129,7 @@ def source_of(request: Request) -> str:
     BadRequestError."""
     source = request.headers.get(SOURCE_HEADER, "")
     if source and not _SOURCE.fullmatch(source):
-        raise BadRequestError(f"{SOURCE_HEADER}: must be a SHA-256 in lower case, `:`, a number")
+        raise BadRequestError(f"{SOURCE_HEADER}: must be a lowercase SHA-256, `:`, and a number")
     return source
 
 

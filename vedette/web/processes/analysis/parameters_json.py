@@ -65,7 +65,7 @@ def end_time(query: QueryParams) -> int | None:
         moment = datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
     except ValueError:
         raise BadRequestError(
-            f"end_time: {text[:40]!r} is not of the form YYYY-MM-DDThh:mm:ss.sssZ"
+            f"end_time: {text[:40]!r} must have the form YYYY-MM-DDThh:mm:ss.sssZ"
         ) from None
     return int(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond
 
@@ -82,14 +82,14 @@ def move(query: QueryParams) -> Move | None:
     seeks, jumps = flag(query, "seek", is_bare=True), flag(query, "jump", is_bare=True)
     by, to = query.get("by"), query.get("to")
     if seeks and jumps:
-        raise BadRequestError("seek and jump: only one of them can be done at a time")
+        raise BadRequestError("seek and jump: cannot be combined")
     if seeks:
         if to is not None:
-            raise BadRequestError("to: belongs to jump, not to seek")
+            raise BadRequestError("to: requires jump, not seek")
         return Seek(_signed("by", by, "seek"))
     if jumps and to is not None:
         if by is not None:
-            raise BadRequestError("by and to: a jump takes one of them")
+            raise BadRequestError("by and to: cannot be combined")
         return JumpTo(bounded_number("to", to))
     if jumps:
         return JumpBy(_signed("by", by, "jump"))
@@ -115,11 +115,13 @@ def _values(name: str, values: object) -> list[str]:
         raise BadRequestError(f"criteria: {name[:60]}: must be a list of values")
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise BadRequestError(f"criteria: {name[:60]}: values must be texts or whole numbers")
+            raise BadRequestError(
+                f"criteria: {name[:60]}: values must be strings or whole numbers"
+            )
     return [str(value) for value in values]
 
 
 def _signed(name: str, value: str | None, flag: str) -> int:
     if value is None:
-        raise BadRequestError(f"{name}: is missing; {flag} needs it")
+        raise BadRequestError(f"{name}: is required; {flag} needs it")
     return bounded_number(name, value, least=-MOST)

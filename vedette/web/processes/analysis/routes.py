@@ -59,7 +59,7 @@ async def create(request: Request, body: Json, here: Here) -> Response:
     stream is positioned at the first event of the segment. The response contains no events yet."""
     for name in ("process_id", "segment_id"):
         if body.get(name) is None:
-            raise BadRequestError(f"{name}: is missing")
+            raise BadRequestError(f"{name}: is required")
     process, segment = asked.process_id(body["process_id"]), asked.segment_id(body["segment_id"])
     is_persistent = asked.flag_of_body(body, "persistent")
     return await _stream(
@@ -99,7 +99,7 @@ async def refilter(stream_id: str, request: Request, body: Json, here: Here) -> 
     has one of the listed values. No fields match all events."""
     page = asked.page(request.query_params)
     if page.move is not None:
-        raise BadRequestError("seek and jump: belong to GET")
+        raise BadRequestError("seek and jump: are only valid for GET")
     wanted, named = asked.criteria(body), asked.stream_id(stream_id)
     return await _stream(
         request, here, lambda reader: stream.filter_events(reader, named, wanted, page)
