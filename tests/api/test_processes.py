@@ -253,7 +253,7 @@ def test_a_missing_segment_is_distinguished_from_a_missing_process(
         process = analyst.get(path.format(NOBODY))
         segment = analyst.get(path.format(shell["id"]))
         assert (process.status_code, segment.status_code) == (404, 404)
-        assert f"no process '{NOBODY}'" in process.json()["message"]
+        assert f"process '{NOBODY}' not found" in process.json()["message"]
         assert f"process '{shell['id']}' has no segment 77" in segment.json()["message"]
 
 

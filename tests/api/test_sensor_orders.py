@@ -305,7 +305,7 @@ def test_a_change_that_cannot_be_is_400_and_changes_nothing(
     body = {"network_isolation_enabled": True, member: value}
     answer = put(analyst, sensor, **body)
     assert answer.status_code == 400
-    assert answer.json()["message"].startswith(f"{member}:")
+    assert member in answer.json()["message"]
     assert record_of(analyst, sensor) == before
 
 

@@ -75,8 +75,8 @@ def test_a_rule_that_is_added_fires_on_the_next_event_and_makes_an_alert(
 def test_a_rule_says_whether_events_of_its_log_source_arrive(
     server: Server, analyst: httpx.Client, sender: httpx.Client
 ) -> None:
-    silent = rule(31, "x").replace("process_creation", "clipboard_capture")
-    answer = analyst.post(SIGMA, json={"text": f"{rule(30, 'x')}---\n{silent}"})
+    silent = rule(91, "x").replace("process_creation", "clipboard_capture")
+    answer = analyst.post(SIGMA, json={"text": f"{rule(90, 'x')}---\n{silent}"})
     read, silent_id = (one["id"] for one in answer.json()["results"])
     assert sender.post("/api/v1/ingest", json=story("source.corp.example").records).is_success
 

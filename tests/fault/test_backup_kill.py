@@ -58,7 +58,7 @@ def test_a_server_killed_while_it_is_backed_up_loses_nothing(
         listed = done("backup", "list", place) if place.exists() else ""
         assert (listed.count("\n") > 1) is whole_before
         done("backup", "create", place, "--data", data)
-    assert "whole" in done("backup", "verify", place)
+    assert "is intact" in done("backup", "verify", place)
     done("restore", place, "--data", tmp_path / "copy")
     with forked(tmp_path / "copy") as process:
         assert stored(listening(tmp_path / "copy", process)) == COUNT

@@ -212,7 +212,9 @@ def test_the_command_says_what_it_moves(
     source = cluster.front.placement()[0][sensor]
     there = f"{3 - source}"
     assert "specify sensors with" in run(cluster, tmp_path, "--to", there, exit_code=2)
-    assert "no shard 9" in run(cluster, tmp_path, "--to", "9", "--from", "1", exit_code=2)
+    assert "shard 9 does not exist" in run(
+        cluster, tmp_path, "--to", "9", "--from", "1", exit_code=2
+    )
     assert "no sensor 77777" in run(
         cluster, tmp_path, "--to", there, "--sensor", "77777", exit_code=2
     )

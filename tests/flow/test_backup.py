@@ -147,7 +147,7 @@ def test_a_backup_under_load_restores_to_a_server_that_answers_the_same(
     assert "new" in second
     assert not list((kept.data / "snapshots").iterdir())
     assert done("backup", "list", tmp_path / "place").count("\n") >= 3
-    assert "whole" in done("backup", "verify", tmp_path / "place")
+    assert "is intact" in done("backup", "verify", tmp_path / "place")
     done("restore", tmp_path / "place", "--data", tmp_path / "copy")
     with restored(tmp_path / "copy") as copy, copy.analyst() as client:
         assert answers(client) == before
@@ -161,7 +161,7 @@ def test_a_backup_under_load_restores_to_a_server_that_answers_the_same(
             return int(client.get("/api/v1/process", params=query).json()["total_results"])
 
         assert wait_for(total, 3) == 3
-    assert "whole" in done("audit", "verify", "--data", tmp_path / "copy")
+    assert "is intact" in done("audit", "verify", "--data", tmp_path / "copy")
 
 
 def test_what_did_not_change_is_not_copied_again(kept: Server, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_what_did_not_change_is_not_copied_again(kept: Server, tmp_path: Path) -
     few = new_files() / 10  # the state, and what was merged meanwhile
     assert wait_for(lambda: new_files() < few, True)
     assert "removed " in done("backup", "forget", tmp_path, "--keep", "1")
-    assert "whole" in done("backup", "verify", tmp_path)
+    assert "is intact" in done("backup", "verify", tmp_path)
 
 
 def test_an_encrypted_backup_tells_nothing_without_its_key(kept: Server, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_who_backed_up_and_who_restored_is_in_the_audit_log(kept: Server, tmp_pa
     assert (listed[0]["after"]["place"], "made" in listed[0]["after"]) == (place, True)
     # What came after the snapshot is not in it; that it was taken is.
     assert audited(tmp_path / "copy", "snapshot")[0] == snapshots[1]
-    assert "whole" in done("audit", "verify", "--data", tmp_path / "copy")
+    assert "is intact" in done("audit", "verify", "--data", tmp_path / "copy")
     done("backup", "forget", place, "--keep", "1", "--data", kept.data)
     assert audited(kept.data, "backup")[0] == (me, "delete", place)
 

@@ -35,7 +35,10 @@ README, FIRST_SERVER, FIRST_HOST = (
     (ROOT / name).read_text()
     for name in ("README.md", "docs/first-server.md", "docs/first-host.md")
 )
-FIRST_SECTION = {"make demo": ".venv/bin/vedette demo", "make test": ".venv/bin/python -m pytest"}
+FIRST_SECTION = {
+    "make demo": ".venv/bin/vedette demo",
+    "make test": "scripts/run-tests .venv/bin/python",
+}
 """The section `Two commands`: what each would run, which is this test run among others."""
 START_S = 60.0
 _DEFAULT_PORT = "8443"

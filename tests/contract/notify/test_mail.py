@@ -138,7 +138,7 @@ def test_an_operators_templates_come_first_and_escape_what_hosts_say(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("mail_row.html", "$colour", "no fact 'colour'"),
+        ("mail_row.html", "$colour", "unknown placeholder 'colour'"),
         ("mail.html", "100$", "Invalid placeholder"),
         ("mail_section.html", "x" * 70_000, "more than"),
     ],

@@ -69,7 +69,7 @@ def test_one_user_leaves_room_for_the_others(
     watch(database, ann)
     watch(database, admin_of(database))
     watch(database, admin_of(database))
-    with pytest.raises(ConflictError, match="at most 5"):
+    with pytest.raises(ConflictError, match="limit of 5"):
         watch(database, admin_of(database))
 
 

@@ -118,7 +118,7 @@ def test_a_server_that_does_not_answer_is_a_clear_refusal_without_the_password(
 ) -> None:
     dsn = f"postgresql://vedette:hunter2@/vedette?host={tmp_path}"
     database = open_database(dsn, tmp_path)
-    with pytest.raises(StartError, match="cannot be used") as refusal:
+    with pytest.raises(StartError, match="cannot use the state database") as refusal:
         start(database, NOW_US)
     database.close()
     assert "hunter2" not in str(refusal.value)

@@ -20,7 +20,7 @@ Operation = Literal["and", "or"]
 Expression = tuple[int | Operation, ...]
 """A condition in postfix order: indexes of rules, and operations over the two values before."""
 
-_TOKEN: Final = re.compile(r"\s*([()]|[A-Za-z0-9_][A-Za-z0-9_.-]*)\s*")
+_TOKEN: Final = re.compile(r"\s+|[()]|[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def parsed_condition(text: str) -> tuple[tuple[str, ...], Expression]:
@@ -39,9 +39,9 @@ def _tokens(text: str) -> list[str]:
         found = _TOKEN.match(text, at)
         if found is None:
             raise UnsupportedError("malformed", f"condition: unexpected {text[at : at + 20]!r}")
-        tokens.append(found.group(1))
+        tokens.append(found.group())
         at = found.end()
-    return tokens
+    return [one for one in tokens if not one.isspace()]
 
 
 class _Parser:

@@ -66,8 +66,10 @@ class GlobalDocument:
 
 
 def own_text(text: str) -> str:
-    """Returns the part of a merged text that its own document wrote."""
-    return text.rpartition(f"\n{SEPARATOR}")[2]
+    """Returns a rule's text without the text of its global document, which begins a merged text."""
+    first, separator, own = text.partition(f"\n{SEPARATOR}")
+    is_merged = separator and "action" in first and "global" in first
+    return own if is_merged else text
 
 
 def _with_id(text: str, id_: str) -> str:

@@ -148,9 +148,7 @@ def _filter(name: str, value: object, place: str, now_us: int) -> FieldFilter:
     if not values or len(values) > ALERT_V7_VALUES_MAX:
         raise BadRequestError(f"{place}.{name}: must have 1 to {ALERT_V7_VALUES_MAX} values")
     if not all(isinstance(one, str | int | bool) for one in values):
-        raise BadRequestError(
-            f"{place}.{name}: values must be strings, numbers or true and false"
-        )
+        raise BadRequestError(f"{place}.{name}: values must be strings, numbers or true and false")
     return FieldFilter(field, tuple(values), excludes=excludes)
 
 

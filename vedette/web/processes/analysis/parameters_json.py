@@ -115,9 +115,7 @@ def _values(name: str, values: object) -> list[str]:
         raise BadRequestError(f"criteria: {name[:60]}: must be a list of values")
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise BadRequestError(
-                f"criteria: {name[:60]}: values must be strings or whole numbers"
-            )
+            raise BadRequestError(f"criteria: {name[:60]}: values must be strings or whole numbers")
     return [str(value) for value in values]
 
 
