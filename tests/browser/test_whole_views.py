@@ -79,7 +79,7 @@ VARIES = {
     r"(?<=<time>)\d+(s|min)": "",
     r"\d+(?=<time>)": "<number>",
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "<id>",
-    r"isnumber\d+,hash[0-9a-f]{16}": "<newest>",
+    r"latestentry\d+,hash[0-9a-f]{16}": "<newest>",
     r"\d+ms": "<took>",
     r"\d+sbehind": "<behind>",
     r"\d{4}-\d\d-\d\d": "<day>",

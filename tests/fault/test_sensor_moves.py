@@ -215,7 +215,7 @@ def test_the_command_says_what_it_moves(
     assert "shard 9 does not exist" in run(
         cluster, tmp_path, "--to", "9", "--from", "1", exit_code=2
     )
-    assert "no sensor 77777" in run(
+    assert "sensor 77777 not found" in run(
         cluster, tmp_path, "--to", there, "--sensor", "77777", exit_code=2
     )
     words = "--to", there, "--from", str(source), "--sensor", str(sensor)
