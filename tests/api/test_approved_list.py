@@ -166,7 +166,7 @@ def test_doctor_does_not_take_a_refusal_for_silence(own_server: Server) -> None:
     finally:
         path.write_text(kept)
     (said,) = [one for one in json.loads(found.stdout)["findings"] if one["check"] == "server"]
-    assert "the server answers 401" in said["text"]
+    assert "the server returned 401" in said["text"]
     assert "SIGKILL" not in said["remedy"]
 
 

@@ -312,7 +312,7 @@ def test_silent_sensors_are_found_and_updated_in_five_steps(
         assert page.locator("tr[data-row]").count() == 3
         for _ in range(2):
             hands.does("Control+a", "[data-select-all]")
-        assert "all 3 that match" in page.inner_text("[data-chosen]")
+        assert "all 3 matches" in page.inner_text("[data-chosen]")
         hands.does("W", "[data-deed=update]")
         hands.sees("#fleet[open] [data-submit]:enabled")
         hands.write("an old version")

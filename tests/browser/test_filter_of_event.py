@@ -92,7 +92,7 @@ def test_an_event_of_an_analysis_fills_the_form_that_drops_its_like(
         hands.key("F")
         page.wait_for_url("**/ui/filters?**")
         name = "child.exe" if kind == "childproc" else "noisy.exe"
-        assert form(page) == fields | {"name": f"Less of {name}"}
+        assert form(page) == fields | {"name": f"Filter for {name}"}
         page.click("[data-sample] summary")
         said = page.locator("[data-sampled] p")
         said.wait_for()
@@ -104,7 +104,7 @@ def test_an_event_of_an_analysis_fills_the_form_that_drops_its_like(
         assert hands.steps == 2
     with server.analyst() as client:
         kept = client.get("/api/v1/ingress_approvedlist").json()
-        (made,) = (one for one in kept if one["name"] == f"Less of {name}")
+        (made,) = (one for one in kept if one["name"] == f"Filter for {name}")
         assert made["filter_all_events"] is (kind == "childproc")
         assert {one: "\n".join(made[one]) for one in fields} == fields
         assert client.delete(f"/api/v1/ingress_approvedlist/{made['id']}").is_success
@@ -118,7 +118,7 @@ def test_a_row_of_a_search_and_an_event_beside_it_fill_it_too(
         page = visit.open(path)
         page.focus("tr[data-row]")
         page.keyboard.press("F")
-        assert form(page) == {"name": "Less of noisy.exe", "path_filters": PROGRAM}
+        assert form(page) == {"name": "Filter for noisy.exe", "path_filters": PROGRAM}
         page = visit.open(path)
         page.focus("tr[data-row]")
         page.keyboard.press("Enter")

@@ -199,7 +199,7 @@ def shown(text: str) -> str:
     """Returns the text by the rule for untrusted text: unusual characters named, look-alikes
     marked."""
     named = "".join(piece for _, piece in parts(text))
-    return f"{named}mixed" if mixes_scripts(text) else named
+    return f"{named}mixed scripts" if mixes_scripts(text) else named
 
 
 def test_200_strings_are_shown_by_one_rule_in_list_flyout_tree_and_events(

@@ -40,4 +40,4 @@ def test_the_first_event_of_each_further_segment_is_a_border(
         page.wait_for_selector("[data-loaded]")
         page.click("#timeline-twin summary")
         # The table is written at the event `toggle`, which comes after the click has returned.
-        expect(page.locator("#timeline-table td:has-text('segment begins')")).to_have_count(2)
+        expect(page.locator("#timeline-table td:has-text('record starts')")).to_have_count(2)
