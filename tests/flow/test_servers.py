@@ -72,8 +72,15 @@ def post(server: Server, records: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def running(cluster: ServerCluster, member: Member) -> RunningServer:
-    port = member.links["peers"].port
-    return next(one for one in server_list.running(cluster.state) if one.url.endswith(f":{port}"))
+    """Returns a member once it has published its certificate, some time after it has hosts."""
+    address = f":{member.links['peers'].port}"
+
+    def published() -> list[RunningServer]:
+        servers = server_list.running(cluster.state)
+        return [one for one in servers if one.url.endswith(address) and one.certificate]
+
+    assert wait_for(lambda: len(published()), 1, 30) == 1
+    return published()[0]
 
 
 def administrator(cluster: ServerCluster) -> str:
