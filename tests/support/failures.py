@@ -1,6 +1,6 @@
 """Writes the ids of the failed tests of a run to a file, one per line, for `scripts/run-tests`.
 
-    pytest -n 4 -p tests.support.failures --failed-to FILE
+    pytest -n 4 -p tests.support.failures --failed-to=FILE
 
 The next run takes them as `pytest @FILE`. Without a failure the file is not written.
 """

@@ -35,7 +35,7 @@ def test_sound() -> None:
 def run(tests: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the tests of a directory with two workers."""
     script = ["sh", str(REPOSITORY / "scripts/run-tests"), sys.executable]
-    quiet = ["-q", "-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider", *arguments]
+    quiet = ["-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider", *arguments]
     (tests / "pytest.ini").write_text("[pytest]\n")
     return subprocess.run(
         [*script, *quiet, str(tests)],
@@ -51,6 +51,7 @@ def test_a_test_that_fails_beside_others_only_passes(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text(STARVED)
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(f"rootdir: {tmp_path}\n") == 2
     assert "2 failed, 1 passed" in done.stdout
     assert "== 2 failed; each is run again, alone" in done.stdout
     assert "2 passed" in done.stdout
