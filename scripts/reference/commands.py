@@ -9,8 +9,8 @@ from scripts.reference.markdown import code, item, paragraph, sentence
 from vedette.cli.main import EXIT_REFUSED, app
 
 _INTRODUCTION = f"""
-`vedette COMMAND --help` says the same on the terminal. The exit code is 0, {EXIT_REFUSED} for
-what the operator can mend (one line on standard error says what), and 1 for a bug.
+`vedette COMMAND --help` prints the same text. The exit code is 0, {EXIT_REFUSED} for
+an error that the operator can fix (reported as one line on standard error), and 1 for a bug.
 `--install-completion` and `--show-completion` teach the shell to complete commands.
 """
 

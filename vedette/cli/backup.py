@@ -88,7 +88,7 @@ def create(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Back up a server, running or not. What an earlier backup holds is not copied again."""
+    """Back up a server, running or stopped. Copies only what no earlier backup has."""
     settings = load_settings(data, config).settings
     if settings.clickhouse_dsn or settings.state_dsn:
         raise BadRequestError(
@@ -129,7 +129,7 @@ def list_backups(
     region: RegionOption = "us-east-1",
     credentials: CredentialsOption = None,
 ) -> None:
-    """The backups in a place, the oldest first."""
+    """List the backups in a place, oldest first."""
     found = _repository(target, key, endpoint, region, credentials).backups()
     print_table(
         ("backup", "made", "files", "MB"),
@@ -149,7 +149,7 @@ def verify(
     region: RegionOption = "us-east-1",
     credentials: CredentialsOption = None,
 ) -> None:
-    """Read a whole backup and check every byte of it."""
+    """Read a whole backup and check every byte."""
     repository = _repository(target, key, endpoint, region, credentials)
     name = repository.find(backup)
     typer.echo(f"backup {name[:12]} is intact: {repository.verify(name)} files")
@@ -166,8 +166,8 @@ def forget(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Remove old backups. Run it while no backup is being made there. The audit log of the server
-    in --data has it, where there is one."""
+    """Delete old backups. Run it while no backup is made in that place. Writes an entry to the
+    audit log of the server in --data, if there is one."""
     repository = _repository(target, key, endpoint, region, credentials)
     place = load_settings(data, config).settings.data
     if (place / STATE_FILE).exists():
@@ -182,7 +182,7 @@ def make_key(
         Path, typer.Argument(metavar="FILE", help="New file, readable by its owner only.")
     ],
 ) -> None:
-    """Make a key. Without it, encrypted backups are lost: keep it elsewhere."""
+    """Create a key. Without the key, encrypted backups are lost: store it elsewhere."""
     write_key(file)
     typer.echo(f"wrote {file}: store a copy apart from the backups")
 

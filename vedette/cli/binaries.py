@@ -33,7 +33,7 @@ def read(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Print what the bytes of programs say, as the server reads them. Nothing is stored."""
+    """Print what the server reads from the bytes of programs. Stores nothing."""
     settings = load_settings(data, config).settings
     reader = FileReader(load_trust(settings.signature_roots, settings.signature_distrusted))
     try:
@@ -65,8 +65,8 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Give the running server files to keep and read, as if a sensor had sent them. Without
-    --shared they are for global administrators."""
+    """Upload files to the running server, which stores and reads them like files from sensors.
+    Without --shared, only global administrators see them."""
     access = read_access(load_settings(data, config).settings.data)
     if access is None or not access.token:
         raise StartError("no running server with an administrator; start one with vedette serve")

@@ -15,8 +15,8 @@ def clock() -> None:
 
 @app.command("confirm")
 def confirm(data: DataOption = None, config: ConfigOption = None) -> None:
-    """Say that the present time of the server is right: it takes telemetry and deletes by age
-    again."""
+    """Confirm that the server's present time is right. The server then accepts telemetry and
+    deletes by age again."""
     with open_state(data, config) as database:
         confirm_clock(database)
     typer.echo("confirmed; a running server applies it within seconds")

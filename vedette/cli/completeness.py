@@ -68,7 +68,7 @@ def certificate(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write the same as a statement that the server signs, for an incident's file."""
+    """Write the missing records as a statement that the server signs, for an incident's file."""
     params = _params(from_, to, sensor, group, host)
     body = _asked("/api/v1/completeness/certificate", params, data, config)
     with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
@@ -85,7 +85,7 @@ def verify(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Check who signed a certificate, and print what it says."""
+    """Check who signed a certificate, and print its content."""
     if not key:
         with open_state(data, config) as database:
             key = statement_public_key(database)
@@ -100,7 +100,7 @@ def verify(
 
 @app.command("key")
 def public_key(data: DataOption = None, config: ConfigOption = None) -> None:
-    """Print the public key that certificates are verified with: keep it apart from the server."""
+    """Print the public key that verifies certificates. Store it apart from the server."""
     with open_state(data, config) as database:
         typer.echo(statement_public_key(database))
 

@@ -33,7 +33,8 @@ def show(
     assignments: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Every setting with its value, unit, default, meaning, and where the value came from."""
+    """Show every setting with its value, unit, default, description, and the source of the
+    value."""
     loaded = load_settings(data, config, assignments)
     values = {
         name: shown(setting, getattr(loaded.settings, name))
@@ -75,9 +76,9 @@ def check(
     assignments: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Whether a server could start with these settings, and what to mend; changes nothing.
+    """Check whether a server could start with these settings. Changes nothing.
 
-    Names every unknown or wrong entry with its place, and looks at files, data directory,
+    Reports every unknown or invalid entry with its position, and checks files, data directory,
     certificate, port and databases. Exit code 2: it could not start; else 0.
     """
     examined = examine_settings(data, config, assignments)

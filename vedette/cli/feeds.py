@@ -68,7 +68,7 @@ def add(
 def list_feeds(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All feeds, and how their synchronisation went."""
+    """List all feeds with the result of their last synchronization."""
     with running_server(data, config) as server:
         found = answered(server.get("/api/v1/feed"))
     if as_json:
@@ -101,7 +101,7 @@ def sync(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Have a feed synchronised soon."""
+    """Request the synchronization of a feed."""
     with running_server(data, config) as server:
         known = _feed(server, feed)
         answered(server.post(f"/api/v1/feed/{known['id']}/synchronize", json={"full_sync": full}))
@@ -120,7 +120,7 @@ def export(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write the stored reports of a feed as a document that other servers read (cbfeeds)."""
+    """Write the stored reports of a feed as a document that other servers can read (cbfeeds)."""
     with running_server(data, config) as server:
         known = _feed(server, feed)
         if output is None:
@@ -136,7 +136,7 @@ def export(
 def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Document of a feed.")],
 ) -> None:
-    """Read a document as the server would, and print what is broken in it. Exit code 2 if any."""
+    """Read a document like the server does, and print its errors. Exit code 2: it has errors."""
     counts = {"reports": 0, "iocs": 0, "errors": 0}
     try:
         with file.open("rb") as opened:

@@ -27,7 +27,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add a sensor group; issue an ingest token for it to have hosts join it."""
+    """Add a sensor group. Hosts join it with an ingest token of the group."""
     with open_state(data, config) as database:
         group = groups.add(database, name)
     typer.echo(f"added sensor group {group.id}: {group.name}")
@@ -40,7 +40,7 @@ def rename(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Rename a sensor group. Telemetry that is stored keeps the old name."""
+    """Rename a sensor group. Stored telemetry keeps the old name."""
     with open_state(data, config) as database:
         changed = groups.change(
             database, _group_id(database, group), groups.GroupChanges(name=name)
@@ -107,7 +107,7 @@ def suppress_children(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show child processes that did nothing but load modules as suppressed; nothing is deleted."""
+    """Mark child processes that only loaded modules as suppressed in results. Deletes nothing."""
     with open_state(data, config) as database:
         groups.suppress_children(database, groups.named(database, name).id, not off)
     typer.echo(f"sensor group {name}: suppressed children {'off' if off else 'on'}")
@@ -117,7 +117,7 @@ def suppress_children(
 def list_groups(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """List all sensor groups by id."""
+    """List all sensor groups, ordered by id."""
     with open_state(data, config) as database:
         found = groups.all_groups(database)
     if as_json:
@@ -158,7 +158,7 @@ def secret(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The enrolment secrets of a group: what its installers carry to let a host in."""
+    """Show the enrollment secrets of a group. Its installers contain them to let hosts join."""
     if not rotate and (expires_days or uses):
         raise BadRequestError("--expires-days and --uses require --rotate")
     with open_state(data, config) as database:

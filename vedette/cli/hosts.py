@@ -29,7 +29,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Later records that name ALIAS belong to the sensor of HOST."""
+    """Assign later records that name ALIAS to the sensor of HOST."""
     with open_state(data, config) as database:
         aliases.add(database, alias, host, _group_id(database, group))
     typer.echo(f"{alias.lower()} is an alias of {host.lower()}")
@@ -42,8 +42,8 @@ def remove(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Later records that name ALIAS get a sensor of their own. Running servers take this up within
-    seconds."""
+    """Remove an alias: later records that name it get a sensor of their own. Running servers apply
+    the change within seconds."""
     with open_state(data, config) as database:
         now_us = SystemClock().now_us()
         aliases.remove(database, alias, now_us, _group_id(database, group))
@@ -54,7 +54,7 @@ def remove(
 def list_aliases(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All aliases, with the sensor of each."""
+    """List all aliases with their sensors."""
     with open_state(data, config) as database:
         found = aliases.listed(database)
     names = ("alias", "sensor_id", "hostname")

@@ -35,7 +35,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Register a package: the group's installers carry the newest one."""
+    """Register a package. The group's installers contain the newest package."""
     with open_state(data, config) as database:
         group_id = None if group is None else groups.named(database, group).id
         new = installers.NewInstaller(os, kind, checked_name(version), group_id)
@@ -48,7 +48,7 @@ def add(
 def list_installers(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All registered packages, the newest first."""
+    """List all registered packages, newest first."""
     with open_state(data, config) as database:
         found = installers.all_installers(database)
     if as_json:
@@ -67,7 +67,7 @@ def remove(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Remove a package; hosts that have it keep it."""
+    """Remove a package. Hosts that installed it keep it."""
     with open_state(data, config) as database:
         blobs = open_blobs(load_settings(data, config).settings, database)
         remove_installer(database, blobs, installer_id)

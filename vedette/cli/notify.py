@@ -44,7 +44,7 @@ def send_test(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Send a test message at once, past the outbox; the error of the other side is shown."""
+    """Send a test message at once, without the outbox, and show the receiver's error."""
     settings = load_settings(data, config, assignments).settings
     wanted: list[tuple[str, Sender]] = []
     if email is not None:

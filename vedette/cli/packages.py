@@ -25,7 +25,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Register the package of an operating system; its sensors update to it."""
+    """Register the package of an operating system. Its sensors update to it."""
     with open_state(data, config) as database:
         blobs = open_blobs(load_settings(data, config).settings, database)
         package = add_sensor_package(database, blobs, file, os_type, version)
@@ -52,7 +52,7 @@ def list_packages(
 
 @app.command("remove")
 def remove(os_type: OsOption, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Remove the package of an operating system: its sensors are no longer updated."""
+    """Remove the package of an operating system. Its sensors are no longer updated."""
     with open_state(data, config) as database:
         sensor_packages.withdraw(database, os_type)
     typer.echo(f"{os_type} sensors are not updated")

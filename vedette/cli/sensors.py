@@ -28,7 +28,7 @@ MachineOption = Annotated[
 def pending(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """Enrolments under the name of a host that has a key already."""
+    """List enrollments under the name of a host that already has a key."""
     with open_state(data, config) as database:
         found = key_replacement.requests(database)
     rows = [
@@ -56,7 +56,7 @@ def approve(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let the machine that asked take over the sensor at its next attempt."""
+    """Allow the machine that requested it to take over the sensor at its next attempt."""
     with open_state(data, config) as database:
         now_us = SystemClock().now_us()
         key_replacement.approve(database, sensor_id, OPERATOR, now_us, machine_id)
@@ -70,7 +70,7 @@ def reject(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Drop the request; a further attempt is a new one."""
+    """Reject the request. A further attempt is a new request."""
     with open_state(data, config) as database:
         now_us = SystemClock().now_us()
         key_replacement.reject(database, sensor_id, OPERATOR, now_us, machine_id)

@@ -40,7 +40,7 @@ def simulate(
 ) -> None:
     """Send the simulated fleet's Sysmon events to a server at a steady rate, for a while.
 
-    The rate is never exceeded, and what a slow server could not take in time is not sent later.
+    Never exceeds the rate. Events that a slow server cannot accept in time are not sent later.
     """
     plan = LoadPlan(
         endpoints=endpoints,

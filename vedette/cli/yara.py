@@ -29,8 +29,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add files of rules, or replace those of the same name, which is the file's without its
-    ending."""
+    """Add rule files, or replace rules with the same name (the file name without its extension)."""
     with open_state(data, config) as database:
         for path in files:
             with path.open("rb") as file:
@@ -45,7 +44,7 @@ def add(
 def list_rules(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All texts of rules."""
+    """List all rule texts."""
     with open_state(data, config) as database:
         known = yara_rules.all_rules(database)
     if as_json:
@@ -62,13 +61,13 @@ def list_rules(
 
 @app.command("enable")
 def enable(names: NamesArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Let texts run that are disabled or were stopped."""
+    """Enable rule texts that are disabled or were stopped."""
     _switch(names, data, config, is_on=True)
 
 
 @app.command("disable")
 def disable(names: NamesArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Keep texts and ask them no more; their matches go."""
+    """Disable rule texts and delete their matches."""
     _switch(names, data, config, is_on=False)
 
 
@@ -80,7 +79,7 @@ def _switch(names: list[str], data: Path | None, config: Path | None, *, is_on: 
 
 @app.command("delete")
 def delete(names: NamesArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Delete texts and their matches."""
+    """Delete rule texts and their matches."""
     with open_state(data, config) as database:
         for name in names:
             yara_rules.remove(database, name)

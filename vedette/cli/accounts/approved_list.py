@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True)
 def list_entries(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """The approved addresses, and whether others are refused."""
+    """List the approved addresses, and whether other addresses are refused."""
     with open_state(data, config) as database:
         found = approved_addresses.entries(database)
         is_on = approved_addresses.is_enabled(database)
@@ -49,7 +49,7 @@ def remove(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take an address off the list."""
+    """Remove an address from the list."""
     with open_state(data, config) as database:
         approved_addresses.remove(database, entry_id)
     typer.echo(f"removed {entry_id}")
@@ -65,7 +65,7 @@ def enable(data: DataOption = None, config: ConfigOption = None) -> None:
 
 @app.command("disable")
 def disable(data: DataOption = None, config: ConfigOption = None) -> None:
-    """Let requests from all addresses in again."""
+    """Accept API requests from all addresses."""
     with open_state(data, config) as database:
         approved_addresses.enable(database, False)
     typer.echo("the approved list is off; all addresses are accepted within seconds")

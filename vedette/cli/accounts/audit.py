@@ -26,7 +26,7 @@ def list_entries(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Who changed what, the newest first."""
+    """List the entries of the audit log, newest first."""
     with open_state(data, config) as database:
         wanted = Search(author=author, kind=kind, target=target, rows=rows)
         _, found = audit_trail.search(database, wanted)
@@ -61,7 +61,7 @@ def verify(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Check that no entry was changed, removed or inserted. Exit code 1 if one was."""
+    """Check that no entry was changed, removed or inserted. Exit code 1: verification failed."""
     with open_state(data, config) as database:
         verdict = audit_trail.verify(database, _head(head) if head else None)
     if verdict.fault:

@@ -16,7 +16,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command("show")
 def show(data: DataOption = None, config: ConfigOption = None) -> None:
-    """The license in force, and what to send to a provider for one."""
+    """Show the current license, and the data that a provider needs to issue one."""
     settings = load_settings(data, config).settings
     with open_state(data, config) as database:
         found = licenses.status(database, settings.license_provider_key, SystemClock().now_us())
@@ -39,7 +39,7 @@ def apply(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Put a license in force."""
+    """Apply a license to the server."""
     settings = load_settings(data, config).settings
     now_us = SystemClock().now_us()
     with open_state(data, config) as database:
@@ -57,5 +57,5 @@ def issue(
         str, typer.Option(help="Server token from the license request; * for any server.")
     ] = "*",
 ) -> None:
-    """Print a signed license: for providers, on any machine."""
+    """Print a signed license. For providers, on any machine."""
     typer.echo(licenses.issue(key, server, sensors, until))

@@ -104,7 +104,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add a provider and print the address to register there."""
+    """Add an identity provider and print the redirect address to register there."""
     settings = load_settings(data, config).settings
     secret = _read_secret() if options.secret_stdin else None
     with open_state(data, config) as database:
@@ -133,7 +133,7 @@ def change(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Change a provider; teams that are given replace those it has."""
+    """Change a provider. The given teams replace its present teams."""
     settings = load_settings(data, config).settings
     secret = _read_secret() if options.secret_stdin else None
     with open_state(data, config) as database:
@@ -146,7 +146,7 @@ def change(
 
 @app.command("remove")
 def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Remove a provider with its identities, and end their sessions. Users stay."""
+    """Remove a provider with its identities, and end their sessions. Keeps the users."""
     with open_state(data, config) as database:
         known = identity_providers.named(database, name)
         identity_providers.remove(database, known.id, SystemClock().now_us())
@@ -157,7 +157,7 @@ def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = N
 def list_providers(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All providers, without their secrets."""
+    """List all providers, without their secrets."""
     with open_state(data, config) as database:
         rows: list[dict[str, Any]] = [
             {
@@ -179,7 +179,7 @@ def list_providers(
 
 @app.command("check")
 def check(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Ask a provider for its metadata and keys, as a sign-in does."""
+    """Request metadata and keys from a provider, like a sign-in does."""
     settings = load_settings(data, config).settings
     with open_state(data, config) as database:
         issuer = identity_providers.named(database, name).issuer
@@ -204,7 +204,7 @@ def link(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let an identity sign in as a user. The audit log has the subject of refused sign-ins."""
+    """Allow an identity to sign in as a user. The audit log has the subject of refused sign-ins."""
     with open_state(data, config) as database:
         provider_id = identity_providers.named(database, provider).id
         linked = identities.link(database, provider_id, subject, user, SystemClock().now_us())
@@ -217,7 +217,7 @@ def unlink(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Keep an identity out, and end the sessions that were begun with it."""
+    """Block an identity, and end the sessions that it started."""
     with open_state(data, config) as database:
         identities.unlink(database, identity, SystemClock().now_us())
     typer.echo(f"unlinked identity {identity}")
@@ -227,7 +227,7 @@ def unlink(
 def list_identities(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """Who signs in with which identity."""
+    """List which identity signs in as which user."""
     with open_state(data, config) as database:
         rows: list[dict[str, Any]] = [
             {

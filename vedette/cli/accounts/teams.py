@@ -32,7 +32,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add a team; `vedette user add --team` makes members."""
+    """Add a team. Add members with `vedette user add --team`."""
     with open_state(data, config) as database:
         team = teams.add(database, name, dict(_access(database, item) for item in access or ()))
     typer.echo(f"added team {team.id}: {team.name}")
@@ -49,7 +49,7 @@ def change(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Rename a team, give it roles, or take them away. Other roles stay."""
+    """Rename a team, or add and remove roles. Keeps all other roles."""
     with open_state(data, config) as database:
         team = teams.named(database, name)
         roles = {item.group_id: item.role for item in team.access}
@@ -63,8 +63,8 @@ def change(
 
 @app.command("disable")
 def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Take a team's roles from its members until it is enabled again. Their tokens stay good for
-    what other teams let them do. In force within a second."""
+    """Suspend the roles of a team until it is enabled again. Tokens of its members keep the roles
+    of other teams. Takes effect within a second."""
     with open_state(data, config) as database:
         teams.change(database, teams.named(database, name).id, is_enabled=False)
     typer.echo(f"disabled team {name}")
@@ -72,7 +72,7 @@ def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = 
 
 @app.command("enable")
 def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Give the members of a disabled team its roles again."""
+    """Restore the roles of a disabled team."""
     with open_state(data, config) as database:
         teams.change(database, teams.named(database, name).id, is_enabled=True)
     typer.echo(f"enabled team {name}")
@@ -80,7 +80,7 @@ def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = N
 
 @app.command("remove")
 def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Delete a team. Its members stay, without its roles."""
+    """Delete a team. Its members lose its roles."""
     with open_state(data, config) as database:
         teams.remove(database, teams.named(database, name).id)
     typer.echo(f"removed team {name}")
@@ -90,7 +90,7 @@ def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = N
 def list_teams(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All teams, with their roles."""
+    """List all teams with their roles."""
     with open_state(data, config) as database:
         found = teams.all_teams(database)
     rows = [

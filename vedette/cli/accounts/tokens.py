@@ -58,7 +58,7 @@ def issue(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Issue a token and print its secret. It is shown this once and kept nowhere."""
+    """Issue a token and print its secret, which is shown only once and not stored."""
     if (user is None) is not ingest:
         raise BadRequestError("specify either --user NAME (API token) or --ingest (ingest token)")
     if read_only and ingest:
@@ -90,7 +90,7 @@ def list_tokens(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """All tokens, without their secrets."""
+    """List all tokens, without their secrets."""
     now_us = SystemClock().now_us()
     with open_state(data, config) as database:
         found = tokens.all_tokens(database, user)

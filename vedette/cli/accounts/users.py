@@ -37,7 +37,7 @@ def add(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add a user. Without a password, only tokens let them in."""
+    """Add a user. Without a password, the user can only use tokens."""
     password = _read_password() if password_stdin else None
     with open_state(data, config) as database:
         new = users.NewUser(
@@ -117,7 +117,7 @@ def change(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Change a user. What is not named stays as it is."""
+    """Change a user. Keeps values without an option."""
     if team and no_teams:
         raise BadRequestError("--team and --no-teams cannot be combined")
     with open_state(data, config) as database:
@@ -136,8 +136,8 @@ def change(
 
 @app.command("disable")
 def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Keep a user out, with all tokens, until enabled again; sessions end. One global administrator
-    remains."""
+    """Block a user and all of their tokens until the user is enabled again, and end the sessions.
+    The last global administrator cannot be disabled."""
     with open_state(data, config) as database:
         users.change(database, name, users.UserChanges(is_enabled=False))
     typer.echo(f"disabled user {name.lower()}")
@@ -145,7 +145,7 @@ def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = 
 
 @app.command("enable")
 def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Let a disabled user in again."""
+    """Enable a disabled user."""
     with open_state(data, config) as database:
         users.change(database, name, users.UserChanges(is_enabled=True))
     typer.echo(f"enabled user {name.lower()}")
@@ -153,7 +153,7 @@ def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = N
 
 @app.command("remove")
 def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Delete a user and their tokens. One global administrator always remains."""
+    """Delete a user and their tokens. The last global administrator cannot be deleted."""
     with open_state(data, config) as database:
         users.remove(database, name)
     typer.echo(f"removed user {name.lower()}")
@@ -166,8 +166,8 @@ def passwd(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set a user's password: asked for on the terminal, or read from standard input. Ends the
-    user's sessions; tokens stay."""
+    """Set a user's password, read from the terminal or from standard input. Ends the user's
+    sessions; tokens stay valid."""
     with open_state(data, config) as database:
         users.get(database, name)
         if password_stdin:
@@ -180,7 +180,7 @@ def passwd(
 
 @app.command("link")
 def link(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Print an address that signs a user into the console once, within 15 minutes."""
+    """Print an address that signs a user in to the console, once, within 15 minutes."""
     directory = load_settings(data, config).settings.data
     with open_state(data, config) as database:
         secret = sign_in.issue_link(database, name, SystemClock().now_us())

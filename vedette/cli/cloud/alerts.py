@@ -76,7 +76,7 @@ def export_alerts(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Export alerts by the time they were made; the same command again goes on."""
+    """Export alerts by creation time. Running the command again continues the export."""
     if file_format not in ("jsonl", "parquet"):
         raise BadRequestError("--format: must be jsonl or parquet")
     if follow and end:

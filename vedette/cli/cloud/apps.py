@@ -46,7 +46,7 @@ def add(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add an app and print its secret. It is shown this once and kept nowhere."""
+    """Add an app and print its secret, which is shown only once and not stored."""
     with open_state(data, config) as database:
         new = AppChange(name, description, token_ttl_s=token_ttl, roles=_roles(database, role))
         kind: cloud_apps.AppKind = "key" if key else "oauth"
@@ -61,7 +61,7 @@ def new_secret(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give an app another secret and print it. The old one, and its tokens, end."""
+    """Replace the secret of an app and print the new one. Revokes the old secret and its tokens."""
     with open_state(data, config) as database:
         issued = cloud_apps.new_secret(database, cloud_apps.named(database, name).id)
     _print_secret(issued.id, issued.secret, as_json=as_json)
@@ -80,7 +80,7 @@ def change(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Change an app; roles that are given replace those it has."""
+    """Change an app. The given roles replace its present roles."""
     with open_state(data, config) as database:
         new = AppChange(
             rename,
@@ -95,7 +95,7 @@ def change(
 
 @app.command("delete")
 def delete(name: AppArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Delete an app; its tokens end."""
+    """Delete an app and revoke its tokens."""
     with open_state(data, config) as database:
         cloud_apps.remove(database, cloud_apps.named(database, name).id)
     typer.echo(f"deleted app {name}")
@@ -105,7 +105,7 @@ def delete(name: AppArgument, data: DataOption = None, config: ConfigOption = No
 def list_apps(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All apps and keys, without their secrets."""
+    """List all apps and keys, without their secrets."""
     with open_state(data, config) as database:
         rows = [
             {
@@ -134,7 +134,7 @@ def rotate(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make the next key that access tokens are signed with."""
+    """Create the next key that signs access tokens."""
     settings = load_settings(data, config).settings
     with open_state(data, config) as database:
         sealing = open_sealing(settings.data)

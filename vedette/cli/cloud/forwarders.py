@@ -90,7 +90,7 @@ def apply(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add the forwarders of a file, or change those that have their names."""
+    """Add the forwarders in a file; change existing forwarders with the same names."""
     wanted = _forwarders_in(file)
     with running_server(data, config) as server:
         base = _base(data, config)
@@ -108,7 +108,7 @@ def apply(
 def list_forwarders(
     data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """All forwarders, and how they are doing."""
+    """List all forwarders with their status."""
     with running_server(data, config) as server:
         found = answered(server.get(_base(data, config)))["results"]
     if as_json:
@@ -133,7 +133,7 @@ def list_forwarders(
 
 @app.command("test")
 def send_test(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Send a file with a test record; the error of the other side is shown."""
+    """Send a file with a test record, and show the receiver's error."""
     with running_server(data, config) as server:
         path = f"{_found(server, _base(data, config), name)}/healthcheck"
         answer = answered(server.post(path))
@@ -144,7 +144,7 @@ def send_test(name: NameArgument, data: DataOption = None, config: ConfigOption 
 
 @app.command("enable")
 def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Let a forwarder send; it goes on where it was, and at once where it failed."""
+    """Enable a forwarder. It continues where it stopped, and retries a failed file at once."""
     with running_server(data, config) as server:
         path = _found(server, _base(data, config), name)
         answered(server.put(path, json={"enabled": True}))
@@ -153,7 +153,7 @@ def enable(name: NameArgument, data: DataOption = None, config: ConfigOption = N
 
 @app.command("disable")
 def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Stop a forwarder after the file that it sends."""
+    """Disable a forwarder after the file that it is sending."""
     with running_server(data, config) as server:
         path = _found(server, _base(data, config), name)
         answered(server.put(path, json={"enabled": False}))
@@ -162,7 +162,7 @@ def disable(name: NameArgument, data: DataOption = None, config: ConfigOption = 
 
 @app.command("delete")
 def delete(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Delete a forwarder; what it has sent stays where it is."""
+    """Delete a forwarder. Keeps the data at the receiver."""
     with running_server(data, config) as server:
         answered(server.delete(_found(server, _base(data, config), name)))
     typer.echo(f"deleted {name}")

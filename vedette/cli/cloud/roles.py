@@ -55,7 +55,7 @@ def change(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Change a role; permissions and groups that are given replace those it has."""
+    """Change a role. The given permissions and groups replace its present ones."""
     with open_state(data, config) as database:
         new = RoleChange(
             rename, description, permission, _groups(database, group), all_groups or None
@@ -66,7 +66,7 @@ def change(
 
 @app.command("delete")
 def delete(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
-    """Delete a role; its apps stay, without its permissions."""
+    """Delete a role. Its apps lose the permissions."""
     with open_state(data, config) as database:
         cloud_roles.remove(database, cloud_roles.named(database, name).id)
     typer.echo(f"deleted role {name}")
@@ -95,7 +95,7 @@ def list_roles(
 
 @app.command("permissions")
 def permissions() -> None:
-    """All permissions there are, by both of their names."""
+    """List all permissions with both of their names."""
     rows = [(one.name, one.platform_name, one.what) for one in PERMISSIONS.values()]
     print_table(("permission", "on the platform", "what it permits"), rows)
 

@@ -61,7 +61,8 @@ def init(
         bool, typer.Option("--set-password", help="Also set the password of an existing user.")
     ] = False,
 ) -> None:
-    """Make the database, the user with exactly its rights, and the tables. Can be repeated."""
+    """Create the database, its user with exactly the required rights, and the tables. Can be
+    repeated."""
     settings = cluster_settings(data, config, assignments)
     account = setup.account_of(settings.clickhouse_dsn)
     database = database_of(settings.clickhouse_dsn)
@@ -101,8 +102,8 @@ def add_shard(
     ] = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Have shards that are new in remote_servers take new sensors. Sensors that are known stay on
-    their shards."""
+    """Assign new sensors to shards that were added to remote_servers. Known sensors stay on their
+    shards."""
     settings = cluster_settings(data, config, assignments)
     with administrator(settings) as engine, migrated_state(settings) as state:
         addition = setup.plan_addition(engine, state, shared=shared)
@@ -124,8 +125,8 @@ def migrate(
         bool, typer.Option("--without-unmounted", help="Skip unmounted partitions.")
     ] = False,
 ) -> None:
-    """Move the embedded telemetry of a stopped server into the cluster that its settings name. A
-    run that was interrupted is continued by the next; the embedded store stays as it is."""
+    """Copy the embedded telemetry of a stopped server to the cluster in its settings. Running the
+    command again continues an interrupted run. Keeps the embedded store."""
     settings = cluster_settings(data, config, assignments)
     folder = settings.data / "telemetry"
     if not (folder / "clickhouse").is_dir():

@@ -47,8 +47,8 @@ def try_on_past(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what rules would have hit in what a server has stored, running or stopped: hits a day,
-    hosts, samples, alerts to expect. The server keeps nothing of it."""
+    """Test rules on the stored data of a server, running or stopped. Prints hits per day, hosts,
+    samples, and expected alerts. Stores nothing."""
     settings = load_settings(data, config).settings
     by: PastTime = "arrival" if by_arrival else "event"
     running = read_access(settings.data)

@@ -28,8 +28,8 @@ def placeholder(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set what a placeholder of rules (`|expand`, %NAME%) stands for; rules that name it are
-    compiled anew."""
+    """Set the values of a placeholder in rules (`|expand`, %NAME%). The server recompiles the
+    rules that name it."""
     with open_state(data, config) as database:
         if name and delete:
             rule_placeholders.remove(database, name)

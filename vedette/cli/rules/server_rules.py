@@ -86,7 +86,7 @@ def list_rules(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rules with what they cost and found."""
+    """List rules with their cost and hits."""
     chosen = next((one for one in get_args(RuleState) if one == state), None)
     if state and chosen is None:
         raise typer.BadParameter(f"{state!r} is not a state", param_hint="--state")

@@ -32,7 +32,7 @@ def check(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Load rules and say which cannot be evaluated, and why; exit code 1 when there are any."""
+    """Load rules and show which cannot be evaluated, and why. Exit code 1: some cannot."""
     found = read_rules(rules)
     if as_json:
         print_json(_checked(found))
@@ -70,7 +70,7 @@ def scan(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Judge files of telemetry by rules, without a server, and print what fires."""
+    """Evaluate rules on files of telemetry, without a server, and print the hits."""
     severity = next((number for name, number in SEVERITY.items() if name == level), None)
     if severity is None:
         raise typer.BadParameter(f"{level!r} is not a level", param_hint="--level")
