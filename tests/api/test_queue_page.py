@@ -53,7 +53,7 @@ def test_a_page_of_the_queue_has_few_elements(server: Server, view: str) -> None
     shown = len(re.findall('class="group (outer)?"', page.text))
     assert (groups > shown) is bool(re.search(r"most severe(?! of)", page.text))
     rows = re.findall(
-        r'<td class="time">.*? <span class="meta age"[^>]*>(\d+) (s|min)</span> ?</td>',
+        r'<td class="time">.*? <span class="meta age"[^>]*>(\d+) (ms|s|min)</span> ?</td>',
         " ".join(page.text.split()),
     )
     assert len(rows) == page.text.count('<td class="host"')
