@@ -18,7 +18,9 @@ def commands(target: str) -> list[str]:
     make = ["make", "--dry-run", "--always-make", target]
     # Not the flags and variables of a `make` that runs this test.
     own = {
-        name: text for name, text in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "ARGS"))
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "ARGS"))
     }
     run = subprocess.run(make, cwd=ROOT, env=own, capture_output=True, text=True, check=True)
     return run.stdout.replace("\\\n", "").splitlines()
