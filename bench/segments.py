@@ -136,7 +136,7 @@ def fill(engine: ClickHouseEngine, segments: int) -> None:
 
 
 def _closed_partition(engine: ClickHouseEngine, copied: "Copied", number: int) -> None:
-    """One part, as a server leaves it some hours after the partition was closed."""
+    """Copies one partition and merges it into one part, like a server after closing it."""
     first = number * COPIES_A_PARTITION
     engine.command(copied.statement(first, COPIES_A_PARTITION, "1", _INDEXED, TWICE))
     partition_ms = _opened_ms(first)

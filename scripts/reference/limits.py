@@ -35,7 +35,7 @@ def body() -> str:
 
 @cache
 def _limits() -> dict[Path, list[Limit]]:
-    """By module, in the order of its source; those of modules that have any."""
+    """Maps each module with limits to its limits, in source order."""
     found = {path: list(_documented(path, tree)) for path, tree in modules()}
     return {path: limits for path, limits in found.items() if limits}
 

@@ -48,16 +48,16 @@ class Who:
     to_call: Role = Role.ANALYST
     """The role that a caller needs in some group to reach the handler."""
     hides: bool = True
-    """Whether callers without a role in the object's group get 404."""
+    """True if callers without a role in the object's group get 404."""
     hides_from_lower: bool = False
-    """Whether callers with too low a role in its group get 404, too."""
+    """True if callers with too low a role in the object's group also get 404."""
     denied: int = 0
     """The status for others, where the change is one of many objects that they choose."""
     owner: str = "colleague"
     is_shared: bool = False
-    """Whether other users see the owner's object, and get 403 instead of 404."""
+    """True if other users see the owner's object, so that they get 403 instead of 404."""
     admin_too: bool = True
-    """Whether global administrators may change objects of other users."""
+    """True if global administrators may change objects of other users."""
     is_of_cloud: bool = False
 
 

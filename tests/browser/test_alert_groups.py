@@ -50,7 +50,7 @@ def shown(page: Any) -> int:
 
 
 def mixed(page: Any) -> list[str]:
-    """Which boxes of groups are neither ticked nor empty, by the level of their group."""
+    """Returns the level of each group whose box is partly ticked."""
     boxes = page.locator("tr.group input")
     levels: list[str] = boxes.evaluate_all(
         """(boxes) => boxes.filter((box) => box.indeterminate)

@@ -1,5 +1,4 @@
-"""Which list of which process an event counts in: docs/telemetry-events.md
-as data.
+"""The process list that counts each event: docs/telemetry-events.md as data.
 
 Written for these tests and read by nothing else. Lists are those of
 docs/api-objects.md#process-events; `start`, `end`, `pipe`, `dns`, `script` and `facts` are kept too

@@ -127,8 +127,7 @@ def _json(name: str, content: bytes) -> Iterator[Raw]:
 
 
 def _wrapped(name: str, entry: dict[str, Any]) -> Raw:
-    """One line of a collector (docs/telemetry-windows.md, wrappers A to
-    C and E)."""
+    """Parses one line of a collector (docs/telemetry-windows.md, wrappers A to C and E)."""
     if "SyslogMessage" in entry:
         message = entry["SyslogMessage"]
         return _xml(name, message) if message.startswith("<") else _auoms(name, entry)

@@ -1,4 +1,4 @@
-"""Who may call which route, as the routes declare."""
+"""Reads from the routes who may call each of them."""
 
 from typing import Final
 

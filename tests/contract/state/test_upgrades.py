@@ -127,7 +127,7 @@ def notes(database: Database) -> set[str]:
 
 
 def is_untouched(database: Database) -> bool:
-    """Whether nothing of the migration is there."""
+    """Returns whether the database has no table or column of the migration."""
     with database.reading() as connection:
         found = inspect(connection)
         names = {column["name"] for column in found.get_columns("team")}
